@@ -43,14 +43,13 @@ from predictor.predictions.ranking_rows import RANKED_PER_PAGE
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.identity.programs import (
     ProfiledProgram,
-    ProgramName,
     measured_program,
+    profile_of_workload,
     program_of_profile,
     program_or_404,
     programs_by_source,
 )
 from profiles.models import Platform, Profile, Source, Workload
-from profiles.models.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.pages.views import time_unit
 
 CLAIM = "claim"  # session key of the digest of the secret of the upload to claim
@@ -122,10 +121,18 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
     # Whole programs come first: their regions are workloads, too.
     workload = next((one for one in workloads if one.slug == request.GET.get("workload")), None)
     name = next((one for one in programs if one.slug == request.GET.get("program")), None)
-    if workload is None and name is None:
+    if name is None and workload is None:
         name, workload = (programs[0], None) if programs else (None, workloads[0])
-    program = program_named(row.holder, source, name, workload)
-    context |= {"workloads": workloads, "programs": programs, "program": program} | measured_facts(program, row.holder)
+    if name is not None:
+        program, workload = program_or_404(*name.address, row.holder), None
+    else:
+        # The holder has one upload only, so this is its profile.
+        profile = profile_of_workload(workload, row.holder) if workload else None
+        if profile is None:  # deleted meanwhile
+            raise Http404
+        program = program_of_profile(profile)
+    context |= {"workloads": workloads, "programs": programs, "program": program, "workload": workload}
+    context |= measured_facts(program, row.holder)
     page = page_number(request.GET.get("page", ""))
     is_simulated = source.origin == "simulated"
     try:
@@ -147,18 +154,6 @@ def workloads_of(holder: Any, source: Source) -> list[Workload]:
     first = profiles.filter(workload=OuterRef("pk")).order_by("pk").values("pk")[:1]
     workloads = Workload.objects.visible_to(holder).annotate(first=Subquery(first)).filter(first__isnull=False)
     return list(workloads.order_by(F("private_to").asc(nulls_last=True), "first")[:MOST_WORKLOADS_OFFERED])
-
-
-def program_named(holder: Any, source: Source, name: ProgramName | None, workload: Workload | None) -> ProfiledProgram:
-    """Return the program of the upload with this name, or the workload as a program of one part. Raises Http404 if it
-    was deleted meanwhile."""
-    if name is not None:
-        return program_or_404(source.uid, name.slug, holder)
-    profiles = Profile.objects.visible_to(holder).filter(source=source, workload=workload)
-    profile = profiles.select_related("platform", "workload", "curves", "source").defer(*LONG_TEXTS_OF_SOURCE).first()
-    if profile is None:
-        raise Http404
-    return program_of_profile(profile)
 
 
 def measured_facts(program: ProfiledProgram, holder: Any) -> dict[str, Any]:

@@ -285,8 +285,8 @@ class Method(Generic[Settings]):
     `check` raises the PredictionError of a refused `predict` in less time; without it `predict` is called instead.
     `lacks_by_target` returns, for a workload and every platform of a database, the keyword of the error that `predict`
     would raise; empty if none. `estimate` quickly estimates the time of a workload on many targets, at their fastest n
-    or at the given n, to order the targets; it is not an answer. The estimates
-    are yielded several times, and are complete at last.
+    or at the given n, to order the targets; it is not an answer. The estimates are yielded several times, and
+    are complete at last.
     """
 
     name: str

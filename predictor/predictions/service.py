@@ -46,7 +46,7 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     is_new = False
     if stored is None:
-        document, basis = answer_with_basis(request, query, snapshot, user)
+        document, basis = answer_with_basis(canonical, query, snapshot, request.viewer(user))
         columns = ("workload", "target", "method", "method_version", "revision")
         uids = stored_sources(basis).order_by("uid").values_list("uid", flat=True)
         stored, is_new = Prediction.objects.get_or_create(
@@ -70,16 +70,16 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
     With `explained` the document contains `why`, which takes longer to compute than the rest.
     """
     query, snapshot, _ = resolve_with_snapshot(request, user)
-    return answer_with_basis(request, query, snapshot, user, explained=explained)[0]
+    canonical = canonical_request(request, query, snapshot.database)
+    return answer_with_basis(canonical, query, snapshot, request.viewer(user), explained=explained)[0]
 
 
 def answer_with_basis(
-    request: PredictionRequest, query: ScenarioQuery, snapshot: Snapshot, user: Any, *, explained: bool = False
+    canonical: Any, query: ScenarioQuery, snapshot: Snapshot, viewer: Any, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
-    request_document: Any = canonical_request(request, query, snapshot.database)
     with single_thread():
-        basis = run_with_advice(query, snapshot, request.viewer(user))
-        return answer_document(basis, request_document, explained=explained), basis
+        basis = run_with_advice(query, snapshot, viewer)
+        return answer_document(basis, canonical, explained=explained), basis
 
 
 def run_with_advice(query: ScenarioQuery, snapshot: Snapshot, viewer: Any) -> Basis:
