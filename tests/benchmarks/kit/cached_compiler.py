@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 COMPILER = "g++"
@@ -60,8 +61,9 @@ def keep(output: Path, kept: Path) -> None:
     """Store the output atomically, and delete outputs that were not used for DAYS days."""
     KEPT.mkdir(parents=True, exist_ok=True)
     for old in KEPT.iterdir():
-        if old.stat().st_mtime < time.time() - DAYS * 86_400:
-            old.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another compiler renames its unfinished output, or deletes the same file
+            if old.stat().st_mtime < time.time() - DAYS * 86_400:
+                old.unlink()
     with tempfile.NamedTemporaryFile(dir=KEPT, delete=False) as unfinished:
         shutil.copy(output, unfinished.name)
     Path(unfinished.name).replace(kept)
