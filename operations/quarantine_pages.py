@@ -161,12 +161,10 @@ def measured_facts(program: ProfiledProgram, holder: Any) -> dict[str, Any]:
     measured = measured_program(program)
     if measured is None:
         return {}
-    best = measured.best()
     return {
         "known": measured_label(program.source.origin),
         "time_unit": time_unit(program.regions[0].workload),
-        "first": (int(measured.n[0]), float(measured.time_s[0])) if best else None,
-        "best": (int(measured.n[best]), float(measured.time_s[best])),
+        "measured": measured,
         "limits": program_limits(program, measured, holder),
     }
 

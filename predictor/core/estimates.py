@@ -36,9 +36,10 @@ TARGETS_AT_ONCE = 128  # limits the memory
 CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations as a minimum weight of a workload
 
 
-def estimate_targets(database: Database, workload: int, targets: IntArray, n: int | None = None) -> EstimatedTimes:
-    """Return estimates of the time of A on each target, at its fastest n or at the given n; NaN if there is no
-    evidence.
+def estimate_targets(
+    database: Database, workload: int, targets: IntArray, n: int | None = None
+) -> Iterator[EstimatedTimes]:
+    """Yield estimates of the time of A on each target, at its fastest n or at the given n; NaN if there is no evidence.
 
         t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b))),    sum u = sum v = 1
 
@@ -47,17 +48,9 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
     max(correlation with A, 0)^2 + 0.05, and the correlation is computed without T. Outlying profiles of other workloads
     count as unknown, and u_p is 0 if the estimate from p is far from the median of the nearest references.
 
-    On 1,995 servers the estimates have a median difference of 8 % from the method's answers.
+    The same arrays are yielded after each part of the targets, so that a request can stop in between. The last ones are
+    complete. On 1,995 servers the estimates have a median difference of 8 % from the method's answers.
     """
-    *_, found = estimation_steps(database, workload, targets, n)
-    return found
-
-
-def estimation_steps(
-    database: Database, workload: int, targets: IntArray, n: int | None = None
-) -> Iterator[EstimatedTimes]:
-    """Yield the estimates of `estimate_targets` after each part of them, so that a request can stop in between. The
-    last ones are complete."""
     found = EstimatedTimes.unknown(len(targets))
     group_of_target = groups_of_targets(database, workload)[targets]
     for group in np.unique(group_of_target[group_of_target >= 0]).tolist():

@@ -17,7 +17,7 @@ from predictor.core.availability import lacks_by_target
 from predictor.core.baselines import BASELINES
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, SettingsError, TooFewCandidates, UnknownMethod
-from predictor.core.estimates import estimation_steps
+from predictor.core.estimates import estimate_targets
 from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
 from profiles.arrays import IntArray
@@ -55,7 +55,7 @@ def predict_from_quiet_profiles(
     return predict(database, query, settings)
 
 
-_RANKED = replace(MPET, lacks_by_target=lacks_by_target, estimate=estimation_steps)  # for many targets at once
+_RANKED = replace(MPET, lacks_by_target=lacks_by_target, estimate=estimate_targets)  # for many targets at once
 _EVERY: tuple[Method[Any], ...] = (_RANKED, MPET2020, *BASELINES)
 _REGISTERED = tuple(replace(method, predict=partial(predict_from_quiet_profiles, method.predict)) for method in _EVERY)
 DEFAULT_METHOD = MPET.name

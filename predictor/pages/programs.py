@@ -87,22 +87,6 @@ class ProgramHome:
     def labels(self) -> dict[str, str]:
         return {row["profile"].workload.slug: row["label"] for row in self.parts}
 
-    @property
-    def first_n(self) -> int | None:
-        return None if self.measured is None else int(self.measured.n[0])
-
-    @property
-    def first_s(self) -> float | None:
-        return None if self.measured is None else float(self.measured.time_s[0])
-
-    @property
-    def best_n(self) -> int | None:
-        return None if self.measured is None else int(self.measured.n[self.measured.best()])
-
-    @property
-    def best_s(self) -> float | None:
-        return self.own_time(None)
-
     def own_time(self, n: int | None) -> float | None:
         """Return the measured time of the program at n threads, or its shortest measured time if n is None."""
         if self.measured is None:
@@ -193,14 +177,13 @@ def part_rows(found: ProfiledProgram, measured: MeasuredProgram | None) -> list[
     rows = [{"profile": part, "label": found.label(part), "is_region": part in found.regions} for part in found.parts]
     if measured is None:
         return rows
-    best = measured.best()
     return [
         row
         | {
             "first_s": float(times[0]),
-            "first_share": float(times[0] / measured.time_s[0]),
-            "best_s": float(times[best]),
-            "best_share": float(times[best] / measured.time_s[best]),
+            "first_share": float(times[0]) / measured.first_s,
+            "best_s": float(times[measured.best]),
+            "best_share": float(times[measured.best]) / measured.best_s,
         }
         for row, times in zip(rows, measured.parts_s, strict=True)
     ]
@@ -210,9 +193,8 @@ def program_limits(found: ProfiledProgram, measured: MeasuredProgram | None, use
     """Return at most three sentences: the share of the serial rest in the time, and what limits the longest region."""
     sentences = []
     if measured is not None and found.serial_rest is not None:
-        best = measured.best()
-        share = float(measured.parts_s[-1, best] / measured.time_s[best])
-        sentences.append(f"The serial rest takes {whole_percent(share)} of the time with {measured.n[best]} threads.")
+        share = float(measured.parts_s[-1, measured.best]) / measured.best_s
+        sentences.append(f"The serial rest takes {whole_percent(share)} of the time with {measured.best_n} threads.")
     longest = found.regions[0]
     curves = stored_curves(longest)
     if curves is not None:

@@ -101,10 +101,9 @@ def badge_of_program(request: HttpRequest, program: ProfiledProgram) -> HttpResp
     measured = measured_program(program)
     text = f"on {program.platform.name}"
     if measured is not None:
-        best = measured.best()
-        threads = f"{measured.n[best]} thread{'' if measured.n[best] == 1 else 's'}"
+        threads = f"{measured.best_n} thread{'' if measured.best_n == 1 else 's'}"
         is_relative = program.regions[0].workload.time_kind == Workload.TimeKind.RELATIVE
-        time = "best" if is_relative else seconds(float(measured.time_s[best]))
+        time = "best" if is_relative else seconds(measured.best_s)
         text = f"{time} with {threads} {text}"
     return badge_image(request, program.name.name, text)
 

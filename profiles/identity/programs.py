@@ -78,9 +78,26 @@ class MeasuredProgram:
     parts_s: FloatArray  # (K, J), in the order of ProfiledProgram.parts
     time_s: FloatArray  # (J,)
 
+    @property
     def best(self) -> int:
-        """Return the index of the least time."""
+        """The index of the least time."""
         return int(self.time_s.argmin())
+
+    @property
+    def first_n(self) -> int:
+        return int(self.n[0])
+
+    @property
+    def first_s(self) -> float:
+        return float(self.time_s[0])
+
+    @property
+    def best_n(self) -> int:
+        return int(self.n[self.best])
+
+    @property
+    def best_s(self) -> float:
+        return float(self.time_s[self.best])
 
 
 def region_rows(rows: Any) -> Any:
@@ -269,7 +286,7 @@ def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
         name = next(one for one in names[key] if one.name == program.name.name)
         is_itself = key == program.source.pk
         measured = measured_program(program if is_itself else _program_of(name, Source.objects.get(pk=key), user))
-        uploads.append(ProgramUpload(name, created_at, None if measured is None else float(measured.time_s.min())))
+        uploads.append(ProgramUpload(name, created_at, None if measured is None else measured.best_s))
     return sorted(uploads, key=lambda upload: upload.created_at, reverse=True)
 
 

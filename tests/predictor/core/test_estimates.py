@@ -6,10 +6,10 @@ import pytest
 from predictor.core import estimates
 from predictor.core.cuts import known_at, with_wrong_profiles
 from predictor.core.database import Database, Group
-from predictor.core.estimates import estimate_targets
 from predictor.core.methods import METHODS, Query
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
+from tests.predictor.core.mpet.asking import estimates_of
 
 WORKLOAD = 2
 
@@ -57,8 +57,8 @@ def test_so_they_are_of_a_workload_that_ran_with_all_threads_of_one_machine_alon
 @pytest.mark.parametrize("seed", range(3))
 def test_profiles_that_are_wrong_move_hardly_an_estimate(seed):
     database = curve_database(1, 80, 14)
-    right = estimate_targets(database, WORKLOAD, every_target(database))
-    found = estimate_targets(with_wrong_profiles(database, 0.05, seed), WORKLOAD, every_target(database))
+    right = estimates_of(database, WORKLOAD, every_target(database))
+    found = estimates_of(with_wrong_profiles(database, 0.05, seed), WORKLOAD, every_target(database))
     off = np.abs(np.log(found.time_s / right.time_s))
     assert np.median(off) < 0.04
     assert np.quantile(off, 0.95) < 0.2
@@ -71,9 +71,9 @@ def test_a_reference_with_all_of_the_weight_tells_though_others_contradict_it(mo
         return np.broadcast_to(np.arange(near.shape[1]) == 0, (len(shared.columns), *near.shape)).astype(float)
 
     monkeypatch.setattr(estimates, "_kriging_weights", first_alone)
-    found = estimate_targets(database, WORKLOAD, every_target(database), 4)
+    found = estimates_of(database, WORKLOAD, every_target(database), 4)
     monkeypatch.setattr(estimates, "FEWEST_JUDGING", 81)
-    unjudged = estimate_targets(database, WORKLOAD, every_target(database), 4)
+    unjudged = estimates_of(database, WORKLOAD, every_target(database), 4)
     assert found.time_s == pytest.approx(unjudged.time_s, rel=1e-9)
 
 
@@ -83,9 +83,9 @@ def test_what_was_measured_for_the_pair_itself_changes_no_estimate(monkeypatch, 
     monkeypatch.setattr(estimates, "ENOUGH", averaged)
     monkeypatch.setattr("predictor.core.mpet.gathering.ENOUGH", averaged)
     arrays = curve_arrays(5, 30, 8)
-    known = estimate_targets(Database.build(**arrays), WORKLOAD, np.arange(30))
+    known = estimates_of(Database.build(**arrays), WORKLOAD, np.arange(30))
     for target in range(30):
-        other = estimate_targets(Database.build(**planted(arrays, [target], [WORKLOAD])), WORKLOAD, np.array([target]))
+        other = estimates_of(Database.build(**planted(arrays, [target], [WORKLOAD])), WORKLOAD, np.array([target]))
         assert other.time_s[0] == pytest.approx(known.time_s[target], rel=1e-6)
         assert other.n[0] == known.n[target]
 
@@ -93,7 +93,7 @@ def test_what_was_measured_for_the_pair_itself_changes_no_estimate(monkeypatch, 
 def test_what_is_hidden_changes_no_estimate():
     arrays, hidden = curve_arrays(6, 30, 8), (np.array([1, 4, 9, 9]), np.array([WORKLOAD, 5, 3, WORKLOAD]))
     found = [
-        estimate_targets(Database.build(**each).without(*hidden), WORKLOAD, np.arange(30))
+        estimates_of(Database.build(**each).without(*hidden), WORKLOAD, np.arange(30))
         for each in (arrays, planted(arrays, *hidden))
     ]
     assert found[0].time_s.tolist() == found[1].time_s.tolist()
@@ -101,20 +101,20 @@ def test_what_is_hidden_changes_no_estimate():
 
 def test_targets_are_estimated_alike_alone_and_together():
     database = curve_database(7, 40, 9, missing=0.2)
-    together = estimate_targets(database, WORKLOAD, every_target(database))
+    together = estimates_of(database, WORKLOAD, every_target(database))
     for target in (0, 7, 39):
-        alone = estimate_targets(database, WORKLOAD, np.array([target]))
+        alone = estimates_of(database, WORKLOAD, np.array([target]))
         assert alone.time_s[0] == pytest.approx(together.time_s[target], rel=1e-5)
 
 
 def test_there_is_none_where_nothing_is_shared():
     database = curve_database(8, 12, 4, missing=0.0)
-    found = estimate_targets(database.without(3, [0, 1, 3]), WORKLOAD, every_target(database))
+    found = estimates_of(database.without(3, [0, 1, 3]), WORKLOAD, every_target(database))
     assert np.flatnonzero(np.isnan(found.time_s)).tolist() == [3]  # of platform 3 the workload itself remains
     nowhere = database.without(np.arange(12), WORKLOAD)
-    assert np.isnan(estimate_targets(nowhere, WORKLOAD, every_target(database)).time_s).all()
+    assert np.isnan(estimates_of(nowhere, WORKLOAD, every_target(database)).time_s).all()
     no_other_workload = curve_database(1, 12, 1)
-    assert np.isnan(estimate_targets(no_other_workload, 0, every_target(database)).time_s).all()
+    assert np.isnan(estimates_of(no_other_workload, 0, every_target(database)).time_s).all()
 
 
 def test_a_workload_of_one_thread_count_has_no_scaling():
@@ -123,8 +123,8 @@ def test_a_workload_of_one_thread_count_has_no_scaling():
     arrays |= {name: arrays[name][kept] for name in ("curve_n", "curve_time_s")}
     arrays["curve_offsets"] = np.cumsum([0, *kept.reshape(-1, 5).sum(axis=1)])
     database = Database.build(**arrays)
-    assert estimate_targets(database, WORKLOAD, np.arange(20)).n.tolist() == [1] * 20
-    assert np.isnan(estimate_targets(database, WORKLOAD, np.arange(20), 4).time_s).all()
+    assert estimates_of(database, WORKLOAD, np.arange(20)).n.tolist() == [1] * 20
+    assert np.isnan(estimates_of(database, WORKLOAD, np.arange(20), 4).time_s).all()
 
 
 def test_each_target_is_compared_in_its_own_group():
@@ -134,7 +134,7 @@ def test_each_target_is_compared_in_its_own_group():
     simulated = arrays["platform_index"] >= 10
     times = np.where(np.repeat(simulated, 5), 7.0, 1.0) * arrays["curve_time_s"]
     database = Database.build(**arrays | {"groups": groups, "group": simulated.astype(int), "curve_time_s": times})
-    found = estimate_targets(database, WORKLOAD, np.arange(20))
+    found = estimates_of(database, WORKLOAD, np.arange(20))
     method = METHODS["mpet"]
     for target in (0, 9, 10, 19):
         refused = method.refusal(database, Query(WORKLOAD, target), method.settings()) is not None
@@ -143,13 +143,13 @@ def test_each_target_is_compared_in_its_own_group():
 
 def test_of_very_many_references_each_model_keeps_its_share(monkeypatch):
     database = curve_database(11, 60, 10, missing=0.0)
-    every = estimate_targets(database, WORKLOAD, every_target(database))
+    every = estimates_of(database, WORKLOAD, every_target(database))
     monkeypatch.setattr(estimates, "MOST_ESTIMATE_REFERENCES", 30)
     some = estimates.SharedCurves.of(database, WORKLOAD, (0,))
     assert len(some.references) == 30
     models = [database.platform_table["cpu_model"][platform] for platform in some.references]
     assert len(set(models)) == 30  # of thirty models of two platforms each
-    thinned = estimate_targets(database, WORKLOAD, every_target(database))
+    thinned = estimates_of(database, WORKLOAD, every_target(database))
     assert np.median(np.abs(np.log(thinned.time_s / every.time_s))) < 0.1
 
 
@@ -157,7 +157,7 @@ def test_of_very_many_references_each_model_keeps_its_share(monkeypatch):
 def test_where_most_pairs_are_unknown_no_time_is_what_no_machine_takes(seed):
     """With negative weights of a nearly singular system, the worst were off by factors of 1,000 to 20,000."""
     database = curve_database(seed, 60, 30, missing=0.7, noise=0.3)
-    found = estimate_targets(database, WORKLOAD, every_target(database)).time_s
+    found = estimates_of(database, WORKLOAD, every_target(database)).time_s
     rows = database.rows_of_workload(WORKLOAD)
     least = np.array([database.curve(row)[1].min() for row in rows.tolist()])
     assert np.abs(np.log(found[database.platform_index[rows]] / least)).max() < 2.0

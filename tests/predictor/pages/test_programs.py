@@ -79,7 +79,11 @@ def test_the_parts_are_shown_where_they_were_measured(client, program):
     response = client.get(program)
     home, parts = response.context["home"], ["merge:12", "split:40", "serial rest"]
     assert [row["label"] for row in home.parts] == parts
-    assert (home.first_s, home.best_n, home.best_s) == (pytest.approx(5.5), 4, pytest.approx(1.75))
+    assert (home.measured.first_s, home.measured.best_n, home.measured.best_s) == (
+        pytest.approx(5.5),
+        4,
+        pytest.approx(1.75),
+    )
     assert sum(row["first_share"] for row in home.parts) == pytest.approx(1)
     bands = figures_of(response)["program"]["data"]
     assert [band["name"] for band in bands] == parts
@@ -380,10 +384,8 @@ def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
     page = client.get("/workloads/app0-section0/")
     assert "predictor/ranking.html" in {template.name for template in page.templates}
     home, words = page.context["home"], text_of(page)
-    best = home.measured.best()
-    assert f"Measured {seconds(home.best_s)} on" in words
-    assert f"Best number of threads {home.best_n} as measured; predicted on" in words
-    assert (home.best_n, home.best_s) == (home.measured.n[best], home.measured.time_s[best])
+    assert f"Measured {seconds(home.measured.best_s)} on" in words
+    assert f"Best number of threads {home.measured.best_n} as measured; predicted on" in words
     assert 1 <= len(home.limits) <= 3 and home.limits[0] in words
     assert "limits" in figures_of(page)
     assert "Fastest" in words and "What to measure next for" in words
@@ -391,7 +393,7 @@ def test_the_page_of_a_workload_is_that_of_a_program_of_one_part(client, kit):
     assert sorted(headings, key=words.index) == list(headings)
     assert "http://testserver/workloads/app0-section0/" in words
     assert client.get(home.badge)["Content-Type"] == "image/svg+xml"
-    assert seconds(home.best_s) in client.get(home.badge).content.decode()
+    assert seconds(home.measured.best_s) in client.get(home.badge).content.decode()
     assert twin_of(page) == "/api/v1/workloads/app0-section0/"
     ranking = client.get("/api/v1/rankings/", {"workload": "app0-section0"}).json()["results"]
     assert [platform.slug for _, platform in page.context["rows"]] == [row["platform"] for row in ranking]

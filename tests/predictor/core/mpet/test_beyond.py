@@ -8,11 +8,10 @@ import pytest
 from benchmarks.simulator import execute, find_hardware
 from benchmarks.simulator.programs import Access, Critical, Kernel, Phase, Program, Serial, StaticLoop
 from predictor.core.answers import fastest_position
-from predictor.core.estimates import estimate_targets
 from predictor.core.mpet.beyond import SLOWEST, WHOLE_PROGRAMS, Growth, law_thread_times
 from tests.predictor.core.curves import database_of_times
 from tests.predictor.core.databases import TIME_ONLY
-from tests.predictor.core.mpet.asking import predict_named
+from tests.predictor.core.mpet.asking import estimates_of, predict_named
 
 COMPANIONS, LARGE_COUNTS = 20, (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -199,7 +198,7 @@ def test_what_idles_goes_on_as_a_serial_part_and_what_works_longer_does_not():
         assert (low < gained[why]).all() and (gained[why] < high).all()
         # The estimate of a long ranking goes on in the same way.
         large = np.array([database.platforms.index("large")])
-        of_ranking = estimate_targets(database, database.workloads.index("half"), large, 256)
+        of_ranking = estimates_of(database, database.workloads.index("half"), large, 256)
         assert why == "both" or 0.5 < of_ranking.time_s[0] / answer.time_s[-1] < 2.0
     # Amdahl's law, less the shift of at most 0.35 of ln t towards the median of relative errors.
     off = np.log(gained["idle"] / [1.0, 0.7, 0.4 + 0.6 / 16, 0.4 + 0.6 / 256])
@@ -308,7 +307,7 @@ def test_intervals_widen_as_the_data_leave_room(small_fleet):
 @pytest.mark.parametrize("workload", ["serial", "slows", "scales"])
 def test_estimates_stop_where_answers_do(small_fleet, workload):
     targets = np.array([small_fleet.platforms.index(name) for name in ("middle", "large", "twin")])
-    found = estimate_targets(small_fleet, small_fleet.workloads.index(workload), targets)
+    found = estimates_of(small_fleet, small_fleet.workloads.index(workload), targets)
     for target, n, time_s, is_limited in zip(targets, found.n, found.time_s, found.is_limited, strict=True):
         answer = predict_named(small_fleet, workload, small_fleet.platforms[target])
         best = fastest_position(answer.n, answer.time_s, answer.credible_n)
@@ -323,7 +322,7 @@ def test_what_the_target_measured_of_the_workload_changes_nothing(small_fleet):
     target, workload = planted.platforms.index("large"), planted.workloads.index("scales")
     times = [predict_named(each, "scales", "large").time_s for each in (planted, small_fleet)]
     np.testing.assert_allclose(*times, rtol=1e-9)
-    found, expected = (estimate_targets(each, workload, np.array([target])) for each in (planted, small_fleet))
+    found, expected = (estimates_of(each, workload, np.array([target])) for each in (planted, small_fleet))
     assert found.n.tolist() == expected.n.tolist()
     assert found.time_s == pytest.approx(expected.time_s, rel=1e-9)
 
