@@ -5,8 +5,10 @@ import io
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -24,6 +26,7 @@ from mpet.sweep import (
     read_machine,
     read_tarball,
     sweep_tarball,
+    wait_at_most,
 )
 
 from benchmarks.models import Quarantine, Upload
@@ -79,6 +82,26 @@ def test_a_program_that_fails_is_named_with_its_last_lines_and_what_accepts_it()
 def test_a_run_that_takes_too_long_ends():
     with pytest.raises(Exception, match=r"ran longer than 0\.2 s at n = 1; see --longest"):
         swept(["import time; time.sleep(9)"], longest_s=0.2)
+
+
+def test_the_end_of_a_run_is_not_polled(monkeypatch):
+    """`Popen.wait` with a timeout sleeps up to 50 ms between looks, which would be part of the measured time."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("polled"))
+    assert len(swept([SLEEPS, "{n}"], repeats=1)[0]) == 2
+
+
+def test_an_interruption_ends_the_program(monkeypatch):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(99)"])
+    wait = process.wait
+
+    def interrupted(timeout=None):
+        monkeypatch.setattr(process, "wait", wait)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(process, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        wait_at_most(process, 600.0)
+    assert process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
