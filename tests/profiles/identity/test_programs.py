@@ -37,7 +37,7 @@ def test_regions_and_serial_rest_of_one_application_add_up_at_each_n():
     assert measured.n.tolist() == [1, 2, 4]
     assert measured.parts_s[:, 0].tolist() == [MERGE_S, SPLIT_S, REST_S]
     assert measured.time_s == pytest.approx([(MERGE_S + SPLIT_S) / n + REST_S for n in (1, 2, 4)])
-    assert measured.best() == 2
+    assert measured.best == 2
     Profile.objects.first().curves.delete()
     assert measured_program(the_program(program.source)) is None
 
