@@ -272,6 +272,7 @@ def fill(folder: Path) -> Path:
     return filler
 
 
+@pytest.mark.lab
 def test_trust_third_11_on_a_full_disk_reads_go_on_and_writes_are_503(stored, tmp_path):
     with disk(stored, tmp_path / "disk") as small, served(stored, small) as server:
         for path in PAGES * 2:

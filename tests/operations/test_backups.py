@@ -72,6 +72,7 @@ def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as
         assert keys[1].stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.lab
 def test_a_backup_that_is_made_while_others_write_holds_one_moment(empty_database, tmp_path):
     """Each upload has its file, and each file its row, whatever came and went while the backup was made."""
     with two_installations("sqlite", empty_database) as (here, elsewhere):

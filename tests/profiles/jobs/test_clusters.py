@@ -52,6 +52,7 @@ def timeless(result):
     return [replace(outcome, seconds=0.0) for outcome in result.outcomes["mpet"]]
 
 
+@pytest.mark.lab
 def test_an_evaluation_on_a_cluster_is_that_of_one_process_also_if_a_worker_is_killed(cluster, database):
     """One of both workers is killed once a quarter is done: the same errors, to the last bit."""
     protocol, killed, seen = Protocol(sample=120, seed=3), [], []

@@ -92,7 +92,7 @@ def test_the_checksum_sees_every_row_that_is_asked_or_known(dataset):
 
 
 @pytest.mark.parametrize("entry", BASELINE_NAMES)
-@pytest.mark.parametrize("name", ["hidden-pair-v1", "beyond-n-v1"])
+@pytest.mark.parametrize("name", ["hidden-pair-v1", pytest.param("beyond-n-v1", marks=pytest.mark.lab)])
 def test_absurd_hidden_times_move_no_prediction(dataset, name, entry):
     """Every row that a fold does not know is made absurd, and all is learned and asked anew."""
     table = read_table(dataset)
