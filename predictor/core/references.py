@@ -157,10 +157,7 @@ def architecture_warnings(database: Database, target: int, platforms: IntArray) 
     isa = architecture[target]
     if not isa or any(architecture[platform] == isa for platform in platforms):
         return []
-    return [
-        f"no reference machine has the instruction set of {database.platforms[target]} ({isa}): "
-        "expect errors of 30 to 70 %"
-    ]
+    return [f"no reference machine has the instruction set of the target ({isa}): expect errors of 30 to 70 %"]
 
 
 def runtimes_of_rows(database: Database, rows: IntArray) -> list[str]:

@@ -210,20 +210,19 @@ def heaviest_candidates(evidence: Evidence, transfer: Transfer, u: FloatArray) -
 def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
     """Return sentences on what makes the answer less certain than its interval."""
     database = evidence.database
-    target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms)
     of_a, of_target = (runtimes_of_rows(database, rows) for rows in (evidence.rows[:-1, -1], evidence.rows[-1, :-1]))
     if not set(of_a) & set(of_target):
         compared = f"it is compared by those of {', '.join(of_target)}"
-        warnings.append(f"no workload of runtime {', '.join(of_a)} was measured on {target}: {compared}")
+        warnings.append(f"no workload of runtime {', '.join(of_a)} was measured on the target: {compared}")
     count = int(np.count_nonzero(evidence.measured_on_target))
     if count < FEWEST:
-        warnings.append(f"only {count} workload{'s were' if count > 1 else ' was'} measured on {target}")
+        warnings.append(f"only {count} workload{'s were' if count > 1 else ' was'} measured on the target")
     count = len(evidence.platforms)
     if count < FEWEST:
         warnings.append(f"only {count} reference machine{'s' if count > 1 else ''}")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
-        warnings.append(f"no reference behaves like {target}: even the nearest is distant")
+        warnings.append("no reference behaves like the target: even the nearest is distant")
     if evidence.outliers:
         left_out = "1 profile was" if evidence.outliers == 1 else f"{evidence.outliers} profiles were"
         warnings.append(f"{left_out} left out: contradicted by all others")
@@ -248,7 +247,7 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")
     if most > on_target and largest > on_target:
         reason = "beyond, its ratio to the references is kept constant"
-        warnings.append(f"{target} was measured only up to n = {on_target}: {reason}")
+        warnings.append(f"the target was measured only up to n = {on_target}: {reason}")
     return warnings
 
 

@@ -259,7 +259,7 @@ def test_a_sequential_reference_serves_t1_alone():
 def test_warns_of_a_foreign_instruction_set():
     tables = {"platform_table": {"architecture": ["x86_64", "aarch64"]}}
     warnings = predict(database_of(dict.fromkeys(THREE, ROW), **tables), Query(0, 1)).warnings
-    assert "no reference machine has the instruction set of t (aarch64)" in warnings[0]
+    assert "no reference machine has the instruction set of the target (aarch64)" in warnings[0]
 
 
 def test_there_is_no_time_where_the_redundancy_falls_to_0():
