@@ -262,6 +262,19 @@ def test_results_of_a_trial_that_are_not_sent_are_kept(error, status, monkeypatc
     assert "2 regions of true\n" in said, "the temporary file is not named"
 
 
+@pytest.mark.parametrize("words", [("sweep", "true"), ("profile", "true"), ("measure",)], ids=lambda words: words[0])
+def test_without_a_token_nothing_is_measured_in_vain(words, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPET_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setattr(cli.benchmark_kit, "unpack_kit", lambda content: pytest.fail("measures"))
+    monkeypatch.setattr("sys.argv", ["mpet", "--server", "http://127.0.0.1:9", *words])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 5
+    expected = "mpet: the results cannot be uploaded without a token; use mpet login, --token or --no-upload"
+    assert " ".join(capsys.readouterr().err.split()) == expected
+
+
 @pytest.fixture
 def few_workloads(monkeypatch):
     """The kit's own measurement, as short as it can be."""

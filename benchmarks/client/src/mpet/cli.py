@@ -75,6 +75,14 @@ class Connection:
     def client(self) -> Client:
         return Client(self.server, self.token, said=_say)
 
+    def measuring_client(self, upload: bool) -> Client:
+        """Return the client of a command that measures. Raise NotAllowed if its upload would be refused afterwards for
+        lack of a token."""
+        client = self.client()
+        if upload and not client.has_token:
+            raise NotAllowed("the results cannot be uploaded without a token; use mpet login, --token or --no-upload")
+        return client
+
 
 def print_version(wanted: bool) -> None:
     if wanted:
@@ -213,7 +221,7 @@ def measure(
     as_json: bool = JSON,
 ) -> None:
     """Measure this machine with the benchmark kit of the server, and upload the results."""
-    client = context.obj.client()
+    client = context.obj.measuring_client(upload)
     given = {"WORKLOADS": workloads, "THREADS": threads, "NAME": name}
     options = {variable: value for variable, value in given.items() if value}
     folder = benchmark_kit.unpack_kit(client.kit())
@@ -239,7 +247,7 @@ def profile(
     as_json: bool = JSON,
 ) -> None:
     """Measure an OpenMP program of your own with the kit's mpet-profile, and upload the results."""
-    client = context.obj.client()
+    client = context.obj.measuring_client(upload)
     given = {"--n": n, "--repeats": repeats, "--application": application, "--name": name}
     options = profiler_options(given, accept_exit)
     path = results_file(output, Path(program).name)
@@ -312,7 +320,7 @@ def sweep(
     as_json: bool = JSON,
 ) -> None:
     """Time a multithreaded program in any language at several numbers of threads, and upload the results."""
-    client = context.obj.client()
+    client = context.obj.measuring_client(upload)
     measured = Sweep(
         [is_there(program), *context.args], assignments(env or []), repeats, (0, *(accept_exit or ())), longest
     )
