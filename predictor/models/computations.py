@@ -72,8 +72,8 @@ class Computation(LeasedWork):
 
     @property
     def document(self) -> dict[str, Any] | None:
-        """Return the answer so far; None if there is none."""
-        return unpack_document(bytes(self.packed))
+        """Return the answer so far; None if there is none, as before the first rows of a ranking."""
+        return unpack_document(bytes(self.packed)) or None
 
     def earlier_answer(self) -> Computation | None:
         """Return the newest whole answer to the same question at an earlier revision."""

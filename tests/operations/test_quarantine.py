@@ -23,6 +23,8 @@ from benchmarks.services import delete_uploads
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from mpet_site.web.request_logs import SECRET_HEADERS
 from operations.retention import apply_retention
+from predictor.models import Computation
+from predictor.models.computations import pack_document
 from predictor.snapshot.cache import read_database
 from profiles.models import Platform, Profile, Source, Workload
 from tests.benchmarks.tarballs import files_of, pack, packed, with_manifest
@@ -89,6 +91,17 @@ def test_the_page_shows_what_the_upload_measured(client):
     assert (measured.best_n, measured.best_s) == (16, pytest.approx(medians[16]))
     assert (measured.first_n, measured.first_s) == (1, pytest.approx(medians[1]))
     assert "What limits it" in text_of(page)
+
+
+def test_the_page_answers_before_the_first_rows_of_its_ranking(client, settings):
+    """Among hundreds of machines the order is estimated first, and the answer so far is stored without any row."""
+    settings.REQUEST_SECONDS = 0
+    store_public()
+    address = send(client, sample_measurements(1, 2, seed=3))["Location"]
+    assert client.get(address).context["shown"].document is None
+    Computation.objects.update(attempts=1, packed=pack_document({}))
+    page = client.get(address)
+    assert (page.status_code, page.context["shown"].document, page.context["rows"]) == (200, None, [])
 
 
 def test_the_whole_program_comes_before_its_regions(client):
