@@ -177,12 +177,11 @@ def wait_at_most(process: subprocess.Popen[bytes], longest_s: float) -> tuple[in
     timer = threading.Timer(min(longest_s, threading.TIMEOUT_MAX), end)
     timer.start()
     try:
-        with process:  # waits also after an interruption
-            try:
-                return process.wait(), was_ended.is_set()
-            except BaseException:
-                process.kill()
-                raise
+        return process.wait(), was_ended.is_set()
+    except BaseException:  # such as Ctrl-C
+        process.kill()
+        process.wait()
+        raise
     finally:
         timer.cancel()
         timer.join()
