@@ -112,6 +112,8 @@ class Answer:
     baseline: Answer | None = None  # the answer before any change; None = nothing was changed
     largest_measured_n: int | None = None  # of the profile with the scaling; None = that of the references
     is_measured: bool = False  # based on a measured profile of the pair, without candidates
+    # In a prediction in two steps, the rows behind the first one. They are not among the candidates' rows.
+    rows_of_first_step: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 class DeferredAnswer(Answer):

@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 
 from predictor.core.answers import Answer, Method, Query, Settings, settings_values
-from predictor.core.availability import lacks_by_target
 from predictor.core.baselines import BASELINES
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, SettingsError, TooFewCandidates, UnknownMethod
-from predictor.core.estimates import estimate_targets
 from predictor.core.mpet.method import MPET
 from predictor.core.mpet2020.method import MPET2020
+from predictor.core.two_steps import (
+    check_in_two_steps,
+    estimate_in_two_steps,
+    lacks_in_two_steps,
+    predict_in_two_steps,
+)
 from profiles.arrays import IntArray
 
 MOST_STANDARD_ERROR = 0.2  # of ln t(n); answers are better without profiles above it (docs/accuracy/explanations.md)
@@ -55,9 +59,16 @@ def predict_from_quiet_profiles(
     return predict(database, query, settings)
 
 
-_RANKED = replace(MPET, lacks_by_target=lacks_by_target, estimate=estimate_targets)  # for many targets at once
-_EVERY: tuple[Method[Any], ...] = (_RANKED, MPET2020, *BASELINES)
-_REGISTERED = tuple(replace(method, predict=partial(predict_from_quiet_profiles, method.predict)) for method in _EVERY)
+_EVERY: tuple[Method[Any], ...] = (MPET, MPET2020, *BASELINES)
+_QUIET = tuple(replace(method, predict=partial(predict_from_quiet_profiles, method.predict)) for method in _EVERY)
+_IN_TWO_STEPS = replace(
+    _QUIET[0],
+    predict=partial(predict_in_two_steps, _QUIET[0].predict),
+    check=check_in_two_steps,
+    lacks_by_target=lacks_in_two_steps,
+    estimate=partial(estimate_in_two_steps, _QUIET[0].predict),
+)
+_REGISTERED = (_IN_TWO_STEPS, *_QUIET[1:])
 DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 

@@ -19,6 +19,7 @@ from predictor.accuracy.own_evaluation import shown_measurements
 from predictor.computations.asking import read_showcase
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.availability import answered_pairs
+from predictor.core.two_steps import lacks_in_two_steps
 from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.pages.forms import question_address
@@ -32,6 +33,7 @@ from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
 
 LATEST = 5
+MOST_KEPT_WORKLOADS = 64  # workloads with their machines, per database
 MOST_PROGRAM_SOURCES = 20  # number of sources that the offered programs come from
 PROGRAM_MARK = "program "
 
@@ -165,7 +167,8 @@ def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPai
     answered: set[str] = set()
     for origins in (MEASURED, SIMULATED):
         database = read_database(user, origins=origins)
-        # The table has the shape (workloads, platforms) and is computed once per database.
+        # The table has the shape (workloads, platforms) and is computed once per database. It does not know predictions
+        # in two steps, which are found for a given workload only.
         table: BoolArray = database.derive("answered pairs", partial(answered_pairs, database))
         if target in database.platforms:
             wanted = table[:, database.platforms.index(target)]
@@ -174,8 +177,15 @@ def offered_pairs(user: Any, workload: str = "", target: str = "") -> OfferedPai
         known = np.bincount(database.workload_index, minlength=len(database.workloads)) > 0
         measured = {database.workloads[row] for row in np.flatnonzero(known).tolist()} - answered
         workloads |= {database.workloads[row] for row in np.flatnonzero(wanted).tolist()} & measured
-        rows = [database.workloads.index(slug) for slug in ({workload} if workload else measured) & measured]
-        columns = table[rows].any(axis=0) if rows else np.zeros(len(database.platforms), dtype=bool)
+        if workload in measured:
+            row = database.workloads.index(workload)
+            lacks = database.derive_one_of(
+                "lacks", row, partial(lacks_in_two_steps, database, row), MOST_KEPT_WORKLOADS
+            )
+            columns = np.array([not word for word in lacks])
+        else:
+            rows = [] if workload else [database.workloads.index(slug) for slug in measured]
+            columns = np.asarray(table[rows].any(axis=0))
         machines |= {database.platforms[column] for column in np.flatnonzero(columns).tolist()}
         answered |= measured
     return OfferedPairs(offers(Workload, user, workloads), offered_programs(user), offers(Platform, user, machines))

@@ -93,10 +93,11 @@ def influences(basis: Basis) -> list[Influence]:
     """Return the influences on the answer.
 
     Only plain scenarios are predicted again with one input left out: sliders request changed scenarios many times a
-    second, and baselines may train a model for each answer.
+    second, baselines may train a model for each answer, and a prediction in two steps would repeat the first one.
     """
     scenario, method = basis.query.scenario, basis.query.method
     plain = scenario.name in PLAIN_SCENARIOS and not scenario.is_virtual and not method.baseline
+    plain &= not len(basis.answer.rows_of_first_step)
     query = replace(basis.query, group=basis.groups[0] if basis.groups else None, n=None)
     with single_thread():
         return influences_on_answer(

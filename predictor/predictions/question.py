@@ -295,9 +295,9 @@ class Basis:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return the rows that took part: (P,A), (P,B) and (T,B)."""
+        """Return the rows that took part: (P,A), (P,B) and (T,B), and those of the first step of two."""
         rows = candidate_rows(self.snapshot.database, self.query.target, self.candidates, self.groups)
-        return np.unique(np.concatenate([self.reference_rows, rows]))
+        return np.unique(np.concatenate([self.reference_rows, rows, self.answer.rows_of_first_step]))
 
     @property
     def uses_simulated(self) -> bool:

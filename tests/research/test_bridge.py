@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, chosen_rows, hidden_pairs
 from research.bridge import NOT_FIXED_WORK, Fleet, choose_bridge, measure_bridges, measure_programs, section_of
+from research.two_steps import measure_two_steps
 from tests.predictor.core.databases import database_of, features
 
 APPLICATIONS = {"stress-ng": ("a", "b", "cpu", "stream"), "compression": ("c", "d"), "geekbench": ("e", "f")}
@@ -104,3 +105,19 @@ def test_programs_are_asked_of_the_machines_that_ran_both():
     alone = made.part(np.flatnonzero(made.platform_index == 0))
     with pytest.raises(ValueError, match="fewer than two machines"):
         measure_programs(alone, 300)
+
+
+def test_of_the_home_of_a_program_nothing_is_known_that_a_target_ran(fleet):
+    found = measure_two_steps(fleet, 6)
+    assert set(found["sets"]) == {
+        f"{case}, {count} with both"
+        for case in ("second suite at home", "two steps", "two rounds")
+        for count in (1, 2, 5)
+    }
+    for of_set in found["sets"].values():
+        assert set(of_set["hidden"]) == {"geekbench", "compression", "stress-ng"}
+        assert all(methods["mpet"]["full"]["refused"] == 0 for methods in of_set["hidden"].values())
+    exact = found["sets"]["two steps, 2 with both"]["hidden"]["geekbench"]["mpet"]
+    assert (
+        exact["full"]["mean"] < found["sets"]["two steps, 2 with both"]["hidden"]["stress-ng"]["mpet"]["full"]["mean"]
+    )

@@ -11,8 +11,8 @@ seconds=2
 
 installed=$(stress-ng --version 2>/dev/null | sed -n 's/.*version \([0-9][0-9.]*\).*/\1/p')
 if [ "$installed" != "$version" ]; then
-    echo "stress-ng $version, which is not installed${installed:+ (it is $installed)}, would relate this machine to" \
-        "$servers servers of the public fleet: then measure again" >&2
+    echo "stress-ng $version, which is not installed${installed:+ (it is $installed)}, would narrow the intervals of" \
+        "predictions for $servers servers of the public fleet: then measure again" >&2
     exit 0
 fi
 echo "a minute of stress-ng relates this machine to $servers servers of the public fleet (skip it with BRIDGE=)" >&2

@@ -13,7 +13,8 @@ from predictor.core.methods import METHODS
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from research.accuracy.studies import round_numbers
-from research.bridge import HIDDEN, REPORTED, Fleet, measure_bridges, measure_programs
+from research.bridge import REPORTED, Fleet, measure_bridges, measure_programs
+from research.two_steps import measure_programs_in_two_steps, measure_two_steps
 
 
 class Command(BaseCommand):
@@ -38,21 +39,31 @@ class Command(BaseCommand):
             action="store_true",
             help="instead of suites, hide all other programs, on the machines that also ran stress-ng",
         )
+        parser.add_argument(
+            "--two-steps",
+            action="store_true",
+            help="predict from a machine that shares no workload with the targets",
+        )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write sets and statistics to this file")
 
     def handle(self, **options: Any) -> None:
         dataset = options["dataset"]
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(None, self.stderr)
         try:
-            if options["programs"]:
+            if options["programs"] and options["two_steps"]:
+                found = measure_programs_in_two_steps(subject.database)
+            elif options["programs"]:
                 found = measure_programs(subject.database, options["sample"])
+            elif options["two_steps"]:
+                found = measure_two_steps(Fleet.of(subject.database), options["sample"])
             else:
                 found = measure_bridges(Fleet.of(subject.database), options["sample"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
             source = f"--dataset ../shared/data/{dataset.name}" if dataset else "(the database)"
-            asked = f"{'--programs ' if options['programs'] else ''}--sample {options['sample']}"
+            kinds = [f"--{name} " for name in ("programs", "two-steps") if options[name.replace("-", "_")]]
+            asked = f"{''.join(kinds)}--sample {options['sample']}"
             stored = {
                 "command": f"python -m research evaluate_bridge {source} {asked}",
                 "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
@@ -73,5 +84,5 @@ class Command(BaseCommand):
         for name, of_set in found["sets"].items():
             if name.startswith("best"):
                 self.stdout.write(f"{name}: {' '.join(of_set['workloads'])}")
-        hidden = "their programs" if options["programs"] else ", ".join(HIDDEN)
+        hidden = ", ".join(dict.fromkeys(suite for of_set in found["sets"].values() for suite in of_set["hidden"]))
         self.stdout.write(f"{found['machines']} machines; hidden: {hidden}; {found['pairs']} pairs of each")

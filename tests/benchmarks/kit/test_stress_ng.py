@@ -122,8 +122,8 @@ def test_a_quick_sweep_has_a_bridge_to_the_fleet_in_its_tarball(native, tmp_path
 @pytest.mark.parametrize(
     ("stand_in", "said"),
     [
-        (None, "stress-ng 0.20.01, which is not installed, would relate this machine to 1,917 servers"),
-        (STAND_IN.replace("0.20.01", "0.15.06"), "not installed (it is 0.15.06), would relate this machine to"),
+        (None, "stress-ng 0.20.01, which is not installed, would narrow the intervals of predictions for 1,917"),
+        (STAND_IN.replace("0.20.01", "0.15.06"), "not installed (it is 0.15.06), would narrow the intervals"),
         (STAND_IN.replace("shift 5", "exit 1; shift 5"), "stress-ng gave no result"),
     ],
 )

@@ -145,6 +145,28 @@ def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client)
     assert f"{advice}: it then shares workloads with 2 more machines" in text_of(page)
 
 
+def test_a_fleet_without_the_kit_is_reached_through_a_machine_that_ran_both(client, program):
+    stress_ng = [stress_ng_workload("cpu", "0.20.01"), stress_ng_workload("hash", "0.20.01")]
+    store(measured([sample_platform(n) for n in (1, 7, 8)], stress_ng, generator="fetch_data x"), label="fleet")
+    rows = {row["platform"]: row for row in client.get(twin_of(client.get(program))).json()["results"]}
+    assert set(rows) == {"machine-1", "machine-2", "machine-7", "machine-8"}
+    reached, first = rows["machine-7"], "workloads were predicted there first, from machines that ran both (machine-1)"
+    assert any(first in warning for warning in reached["warnings"])
+    assert not any(first in warning for warning in rows["machine-1"]["warnings"])
+    estimated = client.get(twin_of(client.get(program)), {"exact": "false"}).json()["results"]
+    assert {row["platform"] for row in estimated} == set(rows)
+    for region in reached["regions"]:
+        question = {"workload": region["workload"], "target": "machine-7", "n": [reached["n_best"]], "explain": True}
+        answer = client.post("/api/v1/predictions/", question, content_type="application/json").json()
+        assert answer["curve"][0]["time_s"] == pytest.approx(region["time_s"])
+        assert {source["label"] for source in answer["sources"]} >= {"program", "fleet", "kit"}
+        assert answer["why"]["carried"][0]["name"] == "machine-0"
+        page = client.get(reverse("unstored-answer"), {"workload": region["workload"], "target": "machine-7"})
+        assert first in text_of(page)
+    offered = client.get("/", {"workload": MERGE, "target": ""}).context
+    assert {"machine-7", "machine-8"} <= {offer.stands_for for offer in offered["pairs"].machines}
+
+
 def test_the_owners_prices_are_on_the_page_for_that_user_alone(client, program):
     price(1, "3.6")
     public = client.get(program)

@@ -1,0 +1,281 @@
+"""Predictions in two steps, for targets that share no workload with a platform that has A.
+
+A program of a user is often known on one platform P only, with workloads that the target never ran. If other platforms
+ran both P's workloads and T's, then T's workloads are predicted on P first, and A is predicted on T from these
+predicted profiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predictor.core.answers import (
+    Answer,
+    EstimatedTimes,
+    Query,
+    answer_at,
+    log_half_widths,
+    predicted_thread_counts,
+)
+from predictor.core.availability import groups_of_targets, lacks_by_target
+from predictor.core.curves import evaluated_curves
+from predictor.core.database import Database
+from predictor.core.errors import NothingShared, PredictionError
+from predictor.core.estimates import estimate_targets
+from predictor.core.mpet.gathering import check_evidence
+from predictor.core.mpet.method import MpetSettings
+from predictor.core.references import choose_group, groups_of_same_origin, reference_rows
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+MOST_FIRST_REFERENCES = 4  # platforms that have A and on which other workloads are predicted
+MOST_ROUNDS = 2  # rounds of these predictions; the second starts from the results of the first
+MOST_CONNECTING_WORKLOADS = 16  # workloads that are predicted in a round
+KEPT_CONNECTIONS, KEPT_DATABASES = 16, 2  # per database; a kept one takes 80 MB on 3,400 platforms
+NAMES_IN_WARNING = 3
+
+Predict: TypeAlias = Callable[[Database, Query, MpetSettings], Answer]
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """The workloads that connect the references with targets that share nothing with them."""
+
+    references: IntArray  # (R,) platforms that have A, at most 4
+    groups: tuple[int, ...]  # of A's origin
+    rounds: tuple[IntArray, ...]  # at most two rounds of at most 16 workloads that no reference has
+    reached: BoolArray  # (P,) whether a platform without A shares nothing with the references but has such a workload
+
+
+@dataclass(frozen=True, eq=False)
+class ConnectedDatabase:
+    """The profiles of the references, those of the connecting workloads on all platforms, and predicted profiles of
+    these workloads on the references."""
+
+    database: Database
+    half_width: FloatArray  # (W,) of ln t(n), of the predicted profiles of a workload, mean; NaN = none
+    rows: IntArray  # rows of the whole database behind the predicted profiles
+    names: tuple[str, ...]  # platforms other than the references that were used in the first round
+
+
+def predict_in_two_steps(predict: Predict, database: Database, query: Query, settings: MpetSettings) -> Answer:
+    """Return the answer of `predict`. If T shares no workload with a reference, return the answer from predicted
+    profiles, with an interval wider by theirs:
+
+        half width = sqrt(h^2 + mean over B of h_B^2)
+
+    h is the half width of the answer and h_B the mean half width of the predicted profiles of a workload B of T, all of
+    ln t. The errors of several B are not independent, so their number does not count.
+    """
+    try:
+        return predict(database, query, settings)
+    except NothingShared:
+        connects = _connection_of(database, query)
+        if not connects.reached[query.target]:
+            raise
+    connected = connected_database(predict, database, connects, settings)
+    answer = predict(connected.database, query, settings)
+    on_target = connected.database.rows_of_platform(query.target)
+    of_profiles = connected.half_width[np.unique(connected.database.workload_index[on_target])]
+    half_width = np.hypot(log_half_widths(answer), np.sqrt(np.nanmean(of_profiles**2)))
+    shown = [*connected.names[:NAMES_IN_WARNING], *(["..."] if len(connected.names) > NAMES_IN_WARNING else [])]
+    warning = (
+        "the target shares no workload with a reference machine: its workloads were predicted there first, from "
+        f"machines that ran both ({', '.join(shown)})"
+    )
+    return replace(
+        answer,
+        low_s=answer.time_s * np.exp(-half_width),
+        high_s=answer.time_s * np.exp(half_width),
+        warnings=[warning, *answer.warnings],
+        rows_of_first_step=connected.rows,
+    )
+
+
+def check_in_two_steps(database: Database, query: Query, settings: MpetSettings) -> None:
+    """Raise the error of `predict_in_two_steps`, by which pairs were measured alone."""
+    try:
+        check_evidence(database, query, settings)
+    except NothingShared:
+        if not _connection_of(database, query).reached[query.target]:
+            raise
+        predicted_thread_counts(database, query.target, query.n)
+
+
+def _connection_of(database: Database, query: Query) -> Connection:
+    group = choose_group(database, query, reference_rows(database, query))
+    return connection(database, query.workload, group, query.references)
+
+
+def lacks_in_two_steps(database: Database, workload: int) -> tuple[str, ...]:
+    """Return what is missing to predict A on each platform, like `lacks_by_target`, if two steps are allowed."""
+    lacks = np.array(lacks_by_target(database, workload), dtype=object)
+    for targets, _ in _reached(database, workload, lacks):
+        lacks[targets] = ""
+    return tuple(lacks.tolist())
+
+
+def estimate_in_two_steps(
+    predict: Predict, database: Database, workload: int, targets: IntArray, n: int | None = None
+) -> Iterator[EstimatedTimes]:
+    """Yield estimates like `estimate_targets`, also for targets that are predicted in two steps."""
+    found = EstimatedTimes.unknown(len(targets))
+    for found in estimate_targets(database, workload, targets, n):
+        yield found
+    lacks = np.array(lacks_by_target(database, workload), dtype=object)
+    for reached, connects in _reached(database, workload, lacks):
+        places = np.flatnonzero(np.isin(targets, reached))
+        if len(places):
+            connected = connected_database(predict, database, connects, MpetSettings())
+            for estimates in estimate_targets(connected.database, workload, targets[places], n):
+                found.put(places, estimates)
+                yield found
+
+
+def _reached(database: Database, workload: int, lacks: NDArray[np.object_]) -> Iterator[tuple[IntArray, Connection]]:
+    """Yield the platforms that lack a shared workload and are reached in two steps, for each group of A."""
+    groups = np.where(lacks == NothingShared.lacks, groups_of_targets(database, workload), -1)
+    for group in np.unique(groups[groups >= 0]).tolist():
+        connects = connection(database, workload, group, None)
+        yield np.flatnonzero((groups == group) & connects.reached), connects
+
+
+def connection(database: Database, workload: int, group: int, references: tuple[int, ...] | None) -> Connection:
+    """Return how platforms are connected with A's references in the origin of this group.
+
+    In each round, platforms are intermediate if they have a workload of the references, or one chosen before. Of their
+    other workloads one after the other is chosen, each with the largest
+
+        m / (1 + m) sum_T 2^-c_T
+
+    m is the number of intermediate platforms that have the workload. The sum is over the platforms T that have the
+    workload and are not reached before this round, and c_T is how many of the workloads chosen in it T has.
+    """
+    key = workload, group, references, np.sort(database.hidden_rows).tobytes()
+    compute = partial(_connection, database, workload, group, references)
+    return database.derive_one_of("connections", key, compute, KEPT_CONNECTIONS)
+
+
+def _connection(database: Database, workload: int, group: int, references: tuple[int, ...] | None) -> Connection:
+    groups = groups_of_same_origin(database, group)
+    rows = np.flatnonzero(~database.hidden & (evaluated_curves(database).pattern[: len(database)] > 0))
+    rows = rows[np.isin(database.group[rows], groups)]
+    has = np.zeros((len(database.workloads), len(database.platforms)), dtype=bool)
+    has[database.workload_index[rows], database.platform_index[rows]] = True
+    having, lacks_a = np.flatnonzero(has[workload]), np.ones(len(database.platforms), dtype=bool)
+    lacks_a[database.platform_index[database.rows_of_workload(workload)]] = False
+    if references is not None:
+        having = having[np.isin(having, references)]
+    has[workload] = False
+    # If more than four platforms have A, take those with the most workloads.
+    having = np.sort(having[np.argsort(-has[:, having].sum(axis=0), kind="stable")[:MOST_FIRST_REFERENCES]])
+    on_references: BoolArray = np.asarray(has[:, having].any(axis=1))
+    far: BoolArray = np.asarray(~has[on_references].any(axis=0))
+    left, rounds = far, list[IntArray]()
+    while len(rounds) < MOST_ROUNDS:
+        chosen = _connecting_workloads(has, on_references, left)
+        if not len(chosen):
+            break
+        rounds.append(chosen)
+        on_references[chosen] = True
+        left = np.asarray(left & ~has[chosen].any(axis=0))
+    return Connection(having, groups, tuple(rounds), far & ~left & lacks_a)
+
+
+def _connecting_workloads(has: BoolArray, on_references: BoolArray, left: BoolArray) -> IntArray:
+    """Return the workloads of one round of `connection`, ascending. `has` (W, P) are the measured pairs."""
+    intermediate = has[on_references].any(axis=0)
+    count = has[:, intermediate].sum(axis=1)
+    count[on_references] = 0
+    weight, value = np.asarray(count / (1.0 + count)), left.astype(np.float64)
+    chosen: list[int] = []
+    while len(chosen) < MOST_CONNECTING_WORKLOADS:
+        gain = weight * (has @ value)
+        if not gain.any():
+            break
+        chosen.append(int(gain.argmax()))
+        weight[chosen[-1]] = 0.0
+        value[has[chosen[-1]]] /= 2.0
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def connected_database(
+    predict: Predict, database: Database, connects: Connection, settings: MpetSettings
+) -> ConnectedDatabase:
+    """Return the database of a connection, with the predictions of its workloads on the references."""
+    indices = [array.tobytes() for array in (connects.references, *connects.rounds)]
+    key = *indices, connects.groups, settings, np.sort(database.hidden_rows).tobytes()
+    compute = partial(_connected_database, predict, database, connects, settings)
+    return database.derive_one_of("connected databases", key, compute, KEPT_DATABASES)
+
+
+def _connected_database(
+    predict: Predict, database: Database, connects: Connection, settings: MpetSettings
+) -> ConnectedDatabase:
+    connected, half_width = database, np.full(len(database.workloads), np.nan)
+    pairs: list[tuple[int, int]] = []
+    answers: list[Answer] = []
+    of_first_round = 0
+    for workloads in connects.rounds:
+        former = np.nan_to_num(np.nanmean(half_width**2)) if answers else 0.0
+        for workload in workloads.tolist():
+            widths = []
+            for reference in connects.references.tolist():
+                measured = [database.curve(row)[0] for row in database.rows_of_platform(reference).tolist()]
+                n = tuple(np.unique(np.concatenate([[1], *measured])).tolist())
+                try:
+                    answer = predict(connected, Query(workload, reference, connects.groups[0], None, n), settings)
+                except PredictionError:
+                    continue
+                answer = answer_at(answer, answer.n[np.isfinite(answer.time_s)])
+                if len(answer.n):
+                    pairs.append((reference, workload))
+                    answers.append(answer)
+                    widths.append(log_half_widths(answer).mean())
+            if widths:
+                half_width[workload] = np.sqrt(np.mean(widths) ** 2 + former)
+        connected = _with_predicted(database, connects, pairs, answers)
+        of_first_round = of_first_round or len(answers)
+    # Find the rows behind the predicted profiles: all of the named platforms that a prediction may have used.
+    named, in_first_round = (
+        np.flatnonzero(np.isin(database.platforms, [c.platform for a in some for c in a.candidates_scaling]))
+        for some in (answers, answers[:of_first_round])
+    )
+    known = np.unique(database.workload_index[np.isin(database.platform_index, connects.references) & ~database.hidden])
+    rows = database.lookup(named[:, None], np.concatenate([known, *connects.rounds]), connects.groups).ravel()
+    names = tuple(database.platforms[p] for p in np.setdiff1d(in_first_round, connects.references).tolist())
+    return ConnectedDatabase(connected, half_width, np.unique(rows[rows >= 0]), names)
+
+
+def _with_predicted(
+    database: Database, connects: Connection, pairs: list[tuple[int, int]], answers: list[Answer]
+) -> Database:
+    """Return the visible profiles of the references or of the connecting workloads, and a predicted profile of each of
+    these pairs, in the group of a measured profile of its workload."""
+    of_reference = np.isin(database.platform_index, connects.references)
+    connecting = np.isin(database.workload_index, np.concatenate(connects.rounds))
+    part = database.part(np.flatnonzero((of_reference ^ connecting) & ~database.hidden))  # of both only without times
+    platforms, workloads = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    position = {workload: row for row, workload in reversed(list(enumerate(part.workload_index.tolist())))}
+    group = part.group[[position[workload] for workload in workloads.tolist()]]
+    unknown = np.full(len(answers), np.nan)
+    added: dict[str, ArrayLike] = {
+        "platform_index": platforms,
+        "workload_index": workloads,
+        "group": group,
+        "features": np.full((len(answers), part.features.shape[1]), np.nan),
+        "t1_s": [answer.t1_s for answer in answers],
+        "standard_error": unknown,
+        "run_deviation": unknown,
+        "disturbed_share": unknown,
+        "curve_n": [n for answer in answers for n in answer.n.tolist()],
+        "curve_time_s": [time_s for answer in answers for time_s in answer.time_s.tolist()],
+    }
+    lengths = np.append(np.diff(part.curve_offsets), [len(answer.n) for answer in answers])
+    profiles = {name: np.concatenate([getattr(part, name), values]) for name, values in added.items()}
+    return part.with_profiles(**profiles, curve_offsets=np.append(0, np.cumsum(lengths)))
