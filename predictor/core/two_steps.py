@@ -204,6 +204,26 @@ def _connecting_workloads(has: BoolArray, on_references: BoolArray, left: BoolAr
     return np.array(sorted(chosen), dtype=np.int64)
 
 
+def reached_through(database: Database, intermediate: IntArray) -> BoolArray:
+    """Return the platforms (P,) that are reached by references that share workloads with these platforms, without the
+    limits of `connection`.
+
+    >>> from predictor.core.database import Group
+    >>> database = Database.build(  # p has the kit and b, q has b
+    ...     platforms=("p", "q", "r"), workloads=("b", "c", "kit"), platform_index=[0, 0, 1, 2],
+    ...     workload_index=[0, 2, 0, 1], groups=[Group(False, "", "measured")], group=[0] * 4,
+    ...     features=np.full((4, 84), np.nan), t1_s=[1.0] * 4, n_nu=[np.nan] * 3, n_ht=[np.nan] * 3, n_max=[4] * 3)
+    >>> reached_through(database, np.array([0]))
+    array([ True,  True, False])
+    """
+    reached = np.isin(np.arange(len(database.platforms)), intermediate)
+    platforms, workloads = (index[~database.hidden] for index in (database.platform_index, database.workload_index))
+    for _ in range(MOST_ROUNDS):
+        known = np.unique(workloads[reached[platforms]])
+        reached[platforms[np.isin(workloads, known)]] = True
+    return reached
+
+
 def connected_database(
     predict: Predict, database: Database, connects: Connection, settings: MpetSettings
 ) -> ConnectedDatabase:

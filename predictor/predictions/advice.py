@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -17,9 +17,11 @@ from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.references import MixRuntimes
 from predictor.core.scenarios import ScenarioQuery
+from predictor.core.two_steps import reached_through
 from predictor.predictions.question import DEFAULT_METHOD, NoPrediction, Remedy, refusal_of_query
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
+from profiles.arrays import IntArray
 from profiles.models import Profile
 
 KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run with all workloads of the kit
@@ -146,9 +148,16 @@ def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
         return mixed
     rows = rows[~snapshot.is_simulated[rows]]
     hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)
-    counts = kit_counts(user, workload, {target, *hosts})
-    in_fleet = None if target in counts else stress_ng_remedy(hosts[0], {target}, user)
-    return in_fleet or kit_remedy(hosts, target, counts)
+    counts = kit_counts(user, workload)
+    if target in counts:
+        return kit_remedy(hosts, target, counts)
+    if (
+        not any(host in counts for host in hosts)
+        and reached_through(database, positions(database, counts))[query.target]
+    ):
+        through = f"{target} is then predicted through machines that ran both"
+        return Remedy("kit", f"run `{KIT_COMMAND}` on {hosts[0]}{KIT_COST}: {through}", hosts[0], KIT_COMMAND)
+    return stress_ng_remedy(hosts[0], {target}, user) or kit_remedy(hosts, target, counts)
 
 
 def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
@@ -175,7 +184,9 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     # If the host has run the kit already, another run there connects no further platform.
     sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
     without = [slug for slug in lacking if slug not in counts]
-    remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes))
+    reached = reached_through(database, positions(database, counts)) if sizes else np.zeros(0, dtype=np.bool_)
+    through = int(reached[positions(database, without)].sum()) if sizes else 0
+    remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes) + through)
     if remedy is not None or not (sizes or without):
         return remedy
     if not sizes:
@@ -184,10 +195,11 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
     platforms = counted(len(sizes), "more machine")
     up_to = "" if min(sizes) == max(sizes) else "up to "
+    others = f", through which {through:,} others are predicted" if through else ""
     return Remedy(
         "kit",
         f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{counted(max(sizes), 'workload')} with "
-        f"{platforms}",
+        f"{platforms}{others}",
         platform=host,
         command=KIT_COMMAND,
         shared_workloads=max(sizes),
@@ -295,13 +307,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> dict[str, int]:
-    """Return the number of the kit's workloads on each of these platforms, without this workload. With `platforms`
-    None, all platforms that have any are counted."""
+def kit_counts(user: Any, workload: str) -> dict[str, int]:
+    """Return the number of the kit's workloads on each platform that has any, without this workload."""
     rows = Profile.objects.workloads_of_kit(user).exclude(workload__slug=workload)
-    if platforms is not None:
-        rows = rows.filter(platform__slug__in=platforms)
     return {row["platform__slug"]: row["workloads"] for row in rows}
+
+
+def positions(database: Database, platforms: Iterable[str]) -> IntArray:
+    """Return the positions of the platforms that the database has."""
+    return np.flatnonzero(np.isin(database.platforms, list(platforms)))
 
 
 def own_platforms_first(platforms: Sequence[str], user: Any) -> list[str]:

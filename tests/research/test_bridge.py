@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, chosen_rows, hidden_pairs
 from research.bridge import NOT_FIXED_WORK, Fleet, choose_bridge, measure_bridges, measure_programs, section_of
-from research.two_steps import measure_two_steps
+from research.two_steps import measure_programs_in_two_steps, measure_two_steps
 from tests.predictor.core.databases import database_of, features
 
 APPLICATIONS = {"stress-ng": ("a", "b", "cpu", "stream"), "compression": ("c", "d"), "geekbench": ("e", "f")}
@@ -121,3 +121,22 @@ def test_of_the_home_of_a_program_nothing_is_known_that_a_target_ran(fleet):
     assert (
         exact["full"]["mean"] < found["sets"]["two steps, 2 with both"]["hidden"]["stress-ng"]["mpet"]["full"]["mean"]
     )
+
+
+def test_programs_are_predicted_from_machines_without_stress_ng():
+    """All programs and both stressors are as fast as the machine; two machines ran stress-ng, two others did not."""
+    rows = {}
+    for machine, speed in enumerate([1.0, 3.0, 2.0, 5.0]):
+        rows |= {(f"m{machine}", f"own-{name}"): (speed * (1 + place), features()) for place, name in enumerate("abc")}
+        if machine < 2:
+            rows |= {(f"m{machine}", f"stress-ng-{name}"): (speed, features()) for name in "xy"}
+    made = database_of(rows)
+    applications = tuple(name[: name.rindex("-")] for name in made.workloads)
+    table = dict(made.workload_table) | {"application": applications}
+    found = measure_programs_in_two_steps(replace(made, workload_table=table))
+    assert (found["machines"], found["pairs"]) == (4, 12)
+    of_method = found["sets"]["two steps"]["hidden"]["programs"]["mpet"]
+    assert of_method["full"]["refused"] == 0
+    assert of_method["full"]["mean"] < 5
+    with pytest.raises(ValueError, match="two machines must have stress-ng"):
+        measure_programs_in_two_steps(made)

@@ -360,6 +360,23 @@ def test_a_fleet_that_ran_stress_ng_is_reached_by_running_it(client, program):
     assert refusal_of(alone) is None
 
 
+def test_a_fleet_that_is_reached_through_the_kit_needs_no_stress_ng(client, program):
+    ran_stress_ng("0.20.01", 1, 7, 8, 9)
+    shares = "it then shares 4 workloads with 2 more machines, through which 3 others are predicted"
+    assert feasible_targets(program, None)["advice"] == f"run `make quick` on machine-0 {ONCE} {shares}"
+    alone = PredictionRequest(program, "machine-8")
+    through = "machine-8 is then predicted through machines that ran both"
+    assert refusal_of(alone).advice == f"run `make quick` on machine-0 {ONCE} {through}"
+    deliver(0, [0, 1, 2, 3])
+    assert refusal_of(alone) is None
+    assert feasible_targets(program, None)["targets"] == {
+        "platforms": 6,
+        "feasible": 5,
+        "measured": 1,
+        "lacks": {"shared": 1},
+    }
+
+
 def test_private_results_of_stress_ng_move_nobody_else_s_advice(program):
     before = feasible_targets(program, None)
     ran_stress_ng("0.20.01", 1, 2, 3, owner=user("ada"), private=True)
