@@ -237,50 +237,58 @@ def connected_database(
 def _connected_database(
     predict: Predict, database: Database, connects: Connection, settings: MpetSettings
 ) -> ConnectedDatabase:
-    connected, half_width = database, np.full(len(database.workloads), np.nan)
-    pairs: list[tuple[int, int]] = []
-    answers: list[Answer] = []
-    of_first_round = 0
+    counts = {}
+    for reference in connects.references.tolist():
+        measured = [database.curve(row)[0] for row in database.rows_of_platform(reference).tolist()]
+        counts[reference] = tuple(np.unique(np.concatenate([[1], *measured])).tolist())
+    connected, predicted = database, dict[tuple[int, int], Answer]()
+    half_width = np.full(len(database.workloads), np.nan)
     for workloads in connects.rounds:
-        former = np.nan_to_num(np.nanmean(half_width**2)) if answers else 0.0
+        former = np.nanmean(half_width**2) if predicted else 0.0
         for workload in workloads.tolist():
-            widths = []
-            for reference in connects.references.tolist():
-                measured = [database.curve(row)[0] for row in database.rows_of_platform(reference).tolist()]
-                n = tuple(np.unique(np.concatenate([[1], *measured])).tolist())
-                try:
-                    answer = predict(connected, Query(workload, reference, connects.groups[0], None, n), settings)
-                except PredictionError:
-                    continue
-                answer = answer_at(answer, answer.n[np.isfinite(answer.time_s)])
-                if len(answer.n):
-                    pairs.append((reference, workload))
-                    answers.append(answer)
-                    widths.append(log_half_widths(answer).mean())
-            if widths:
-                half_width[workload] = np.sqrt(np.mean(widths) ** 2 + former)
-        connected = _with_predicted(database, connects, pairs, answers)
-        of_first_round = of_first_round or len(answers)
+            of_workload = {}
+            for reference, n in counts.items():
+                query = Query(workload, reference, connects.groups[0], None, n)
+                answer = _answer_with_times(predict, connected, query, settings)
+                if answer is not None:
+                    of_workload[reference, workload] = answer
+            if of_workload:
+                width = np.mean([log_half_widths(answer).mean() for answer in of_workload.values()])
+                half_width[workload] = np.hypot(width, np.sqrt(former))
+            predicted |= of_workload
+        connected = _with_predicted(database, connects, predicted)
     # Find the rows behind the predicted profiles: all of the named platforms that a prediction may have used.
-    named, in_first_round = (
-        np.flatnonzero(np.isin(database.platforms, [c.platform for a in some for c in a.candidates_scaling]))
-        for some in (answers, answers[:of_first_round])
-    )
+    named: list[set[str]] = [set(), set()]  # in the first round, and in both
+    for (_, workload), answer in predicted.items():
+        names = {candidate.platform for candidate in answer.candidates_scaling}
+        named[0] |= names if workload in connects.rounds[0] else set()
+        named[1] |= names
+    first, every = (np.flatnonzero(np.isin(database.platforms, sorted(names))) for names in named)
     known = np.unique(database.workload_index[np.isin(database.platform_index, connects.references) & ~database.hidden])
-    rows = database.lookup(named[:, None], np.concatenate([known, *connects.rounds]), connects.groups).ravel()
-    names = tuple(database.platforms[p] for p in np.setdiff1d(in_first_round, connects.references).tolist())
-    return ConnectedDatabase(connected, half_width, np.unique(rows[rows >= 0]), names)
+    rows = database.lookup(every[:, None], np.concatenate([known, *connects.rounds]), connects.groups).ravel()
+    between = tuple(database.platforms[platform] for platform in np.setdiff1d(first, connects.references).tolist())
+    return ConnectedDatabase(connected, half_width, np.unique(rows[rows >= 0]), between)
 
 
-def _with_predicted(
-    database: Database, connects: Connection, pairs: list[tuple[int, int]], answers: list[Answer]
-) -> Database:
-    """Return the visible profiles of the references or of the connecting workloads, and a predicted profile of each of
-    these pairs, in the group of a measured profile of its workload."""
+def _answer_with_times(predict: Predict, database: Database, query: Query, settings: MpetSettings) -> Answer | None:
+    """Return the answer at the thread counts at which a time is predicted; None if there are none, or if refused."""
+    try:
+        answer = predict(database, query, settings)
+    except PredictionError:
+        return None
+    n = answer.n[np.isfinite(answer.time_s)]
+    return answer_at(answer, n) if len(n) else None
+
+
+def _with_predicted(database: Database, connects: Connection, predicted: dict[tuple[int, int], Answer]) -> Database:
+    """Return the visible profiles of the references or of the connecting workloads, in A's origin, and the predicted
+    ones, by reference and workload, in the group of a measured profile of the workload."""
+    answers = list(predicted.values())
     of_reference = np.isin(database.platform_index, connects.references)
     connecting = np.isin(database.workload_index, np.concatenate(connects.rounds))
-    part = database.part(np.flatnonzero((of_reference ^ connecting) & ~database.hidden))  # of both only without times
-    platforms, workloads = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    taken = (of_reference ^ connecting) & ~database.hidden & np.isin(database.group, connects.groups)
+    part = database.part(np.flatnonzero(taken))  # a profile of both is without times
+    platforms, workloads = np.array(list(predicted), dtype=np.int64).reshape(-1, 2).T
     position = {workload: row for row, workload in reversed(list(enumerate(part.workload_index.tolist())))}
     group = part.group[[position[workload] for workload in workloads.tolist()]]
     unknown = np.full(len(answers), np.nan)

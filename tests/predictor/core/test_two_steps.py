@@ -8,7 +8,7 @@ from predictor.core.errors import NothingShared
 from predictor.core.methods import METHODS, Query
 from predictor.core.two_steps import MOST_CONNECTING_WORKLOADS, MOST_FIRST_REFERENCES, connection, lacks_in_two_steps
 from tests.predictor.core.curves import curve_arrays, curve_database
-from tests.predictor.core.databases import Database
+from tests.predictor.core.databases import TIME_ONLY, Database, rebuilt
 from tests.predictor.core.mpet.asking import MPET, predict
 
 PROGRAM = 0
@@ -191,3 +191,23 @@ def test_workloads_of_many_machines_are_chosen_and_each_machine_gets_one(complet
     assert len(connects.rounds) == 1
     assert connects.rounds[0].tolist() == list(FLEET)
     assert connects.reached[20:22].all()
+
+
+def test_simulated_profiles_of_the_same_workloads_change_no_digit(complete):
+    database = islands(complete)
+    simulated = part_of(complete, ([HOME, 1, 2], (*KIT, *FLEET, *LATER)))
+    lengths = np.concatenate([np.diff(database.curve_offsets), np.diff(simulated.curve_offsets)])
+    columns = ("platform_index", "workload_index", "features", "t1_s", "curve_n")
+    both = rebuilt(
+        database,
+        **{name: np.concatenate([getattr(database, name), getattr(simulated, name)]) for name in columns},
+        groups=(TIME_ONLY._replace(origin="simulated"), TIME_ONLY),
+        group=np.repeat([1, 0], [len(database), len(simulated)]),
+        curve_offsets=np.append(0, np.cumsum(lengths)),
+        curve_time_s=np.append(database.curve_time_s, 10.0 * simulated.curve_time_s),
+        **dict.fromkeys(("standard_error", "run_deviation", "disturbed_share")),
+    )
+    for target in (EARLIER[0], FAR[0]):
+        answer, expected = predict(both, PROGRAM, target), predict(database, PROGRAM, target)
+        assert np.array_equal(answer.time_s, expected.time_s)
+        assert np.array_equal(answer.high_s, expected.high_s)
