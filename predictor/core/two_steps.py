@@ -13,16 +13,9 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from predictor.core.answers import (
-    Answer,
-    EstimatedTimes,
-    Query,
-    answer_at,
-    log_half_widths,
-    predicted_thread_counts,
-)
+from predictor.core.answers import Answer, EstimatedTimes, Query, log_half_widths, predicted_thread_counts
 from predictor.core.availability import groups_of_targets, lacks_by_target
 from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
@@ -30,6 +23,7 @@ from predictor.core.errors import NothingShared, PredictionError
 from predictor.core.estimates import estimate_targets
 from predictor.core.mpet.gathering import check_evidence
 from predictor.core.mpet.method import MpetSettings
+from predictor.core.observations import Observation, with_observations
 from predictor.core.references import choose_group, groups_of_same_origin, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -76,7 +70,7 @@ def predict_in_two_steps(predict: Predict, database: Database, query: Query, set
         return predict(database, query, settings)
     except NothingShared:
         connects = _connection_of(database, query)
-        if not connects.reached[query.target]:
+        if connects is None or not connects.reached[query.target]:
             raise
     connected = connected_database(predict, database, connects, settings)
     answer = predict(connected.database, query, settings)
@@ -102,14 +96,17 @@ def check_in_two_steps(database: Database, query: Query, settings: MpetSettings)
     try:
         check_evidence(database, query, settings)
     except NothingShared:
-        if not _connection_of(database, query).reached[query.target]:
+        connects = _connection_of(database, query)
+        if connects is None or not connects.reached[query.target]:
             raise
         predicted_thread_counts(database, query.target, query.n)
 
 
-def _connection_of(database: Database, query: Query) -> Connection:
-    group = choose_group(database, query, reference_rows(database, query))
-    return connection(database, query.workload, group, query.references)
+def _connection_of(database: Database, query: Query) -> Connection | None:
+    """Return the connection for a query; None if it names the references, because no other platform may take part."""
+    if query.references is not None:
+        return None
+    return connection(database, query.workload, choose_group(database, query, reference_rows(database, query)))
 
 
 def lacks_in_two_steps(database: Database, workload: int) -> tuple[str, ...]:
@@ -141,11 +138,11 @@ def _reached(database: Database, workload: int, lacks: NDArray[np.object_]) -> I
     """Yield the platforms that lack a shared workload and are reached in two steps, for each group of A."""
     groups = np.where(lacks == NothingShared.lacks, groups_of_targets(database, workload), -1)
     for group in np.unique(groups[groups >= 0]).tolist():
-        connects = connection(database, workload, group, None)
+        connects = connection(database, workload, group)
         yield np.flatnonzero((groups == group) & connects.reached), connects
 
 
-def connection(database: Database, workload: int, group: int, references: tuple[int, ...] | None) -> Connection:
+def connection(database: Database, workload: int, group: int) -> Connection:
     """Return how platforms are connected with A's references in the origin of this group.
 
     In each round, platforms are intermediate if they have a workload of the references, or one chosen before. Of their
@@ -156,12 +153,12 @@ def connection(database: Database, workload: int, group: int, references: tuple[
     m is the number of intermediate platforms that have the workload. The sum is over the platforms T that have the
     workload and are not reached before this round, and c_T is how many of the workloads chosen in it T has.
     """
-    key = workload, group, references, np.sort(database.hidden_rows).tobytes()
-    compute = partial(_connection, database, workload, group, references)
+    key = workload, group, np.sort(database.hidden_rows).tobytes()
+    compute = partial(_connection, database, workload, group)
     return database.derive_one_of("connections", key, compute, KEPT_CONNECTIONS)
 
 
-def _connection(database: Database, workload: int, group: int, references: tuple[int, ...] | None) -> Connection:
+def _connection(database: Database, workload: int, group: int) -> Connection:
     groups = groups_of_same_origin(database, group)
     rows = np.flatnonzero(~database.hidden & (evaluated_curves(database).pattern[: len(database)] > 0))
     rows = rows[np.isin(database.group[rows], groups)]
@@ -169,8 +166,6 @@ def _connection(database: Database, workload: int, group: int, references: tuple
     has[database.workload_index[rows], database.platform_index[rows]] = True
     having, lacks_a = np.flatnonzero(has[workload]), np.ones(len(database.platforms), dtype=bool)
     lacks_a[database.platform_index[database.rows_of_workload(workload)]] = False
-    if references is not None:
-        having = having[np.isin(having, references)]
     has[workload] = False
     # If more than four platforms have A, take those with the most workloads.
     having = np.sort(having[np.argsort(-has[:, having].sum(axis=0), kind="stable")[:MOST_FIRST_REFERENCES]])
@@ -249,11 +244,14 @@ def _connected_database(
             of_workload = {}
             for reference, n in counts.items():
                 query = Query(workload, reference, connects.groups[0], None, n)
-                answer = _answer_with_times(predict, connected, query, settings)
-                if answer is not None:
+                try:
+                    answer = predict(connected, query, settings)
+                except PredictionError:
+                    continue
+                if np.isfinite(answer.time_s).any():
                     of_workload[reference, workload] = answer
             if of_workload:
-                width = np.mean([log_half_widths(answer).mean() for answer in of_workload.values()])
+                width = np.mean([np.nanmean(log_half_widths(answer)) for answer in of_workload.values()])
                 half_width[workload] = np.hypot(width, np.sqrt(former))
             predicted |= of_workload
         connected = _with_predicted(database, connects, predicted)
@@ -270,40 +268,12 @@ def _connected_database(
     return ConnectedDatabase(connected, half_width, np.unique(rows[rows >= 0]), between)
 
 
-def _answer_with_times(predict: Predict, database: Database, query: Query, settings: MpetSettings) -> Answer | None:
-    """Return the answer at the thread counts at which a time is predicted; None if there are none, or if refused."""
-    try:
-        answer = predict(database, query, settings)
-    except PredictionError:
-        return None
-    n = answer.n[np.isfinite(answer.time_s)]
-    return answer_at(answer, n) if len(n) else None
-
-
 def _with_predicted(database: Database, connects: Connection, predicted: dict[tuple[int, int], Answer]) -> Database:
     """Return the visible profiles of the references or of the connecting workloads, in A's origin, and the predicted
     ones, by reference and workload, in the group of a measured profile of the workload."""
-    answers = list(predicted.values())
     of_reference = np.isin(database.platform_index, connects.references)
     connecting = np.isin(database.workload_index, np.concatenate(connects.rounds))
     taken = (of_reference ^ connecting) & ~database.hidden & np.isin(database.group, connects.groups)
     part = database.part(np.flatnonzero(taken))  # a profile of both is without times
-    platforms, workloads = np.array(list(predicted), dtype=np.int64).reshape(-1, 2).T
-    position = {workload: row for row, workload in reversed(list(enumerate(part.workload_index.tolist())))}
-    group = part.group[[position[workload] for workload in workloads.tolist()]]
-    unknown = np.full(len(answers), np.nan)
-    added: dict[str, ArrayLike] = {
-        "platform_index": platforms,
-        "workload_index": workloads,
-        "group": group,
-        "features": np.full((len(answers), part.features.shape[1]), np.nan),
-        "t1_s": [answer.t1_s for answer in answers],
-        "standard_error": unknown,
-        "run_deviation": unknown,
-        "disturbed_share": unknown,
-        "curve_n": [n for answer in answers for n in answer.n.tolist()],
-        "curve_time_s": [time_s for answer in answers for time_s in answer.time_s.tolist()],
-    }
-    lengths = np.append(np.diff(part.curve_offsets), [len(answer.n) for answer in answers])
-    profiles = {name: np.concatenate([getattr(part, name), values]) for name, values in added.items()}
-    return part.with_profiles(**profiles, curve_offsets=np.append(0, np.cumsum(lengths)))
+    group = dict(zip(part.workload_index.tolist(), part.group.tolist(), strict=True))
+    return with_observations(part, [Observation(*pair, group[pair[1]], answer) for pair, answer in predicted.items()])

@@ -3,35 +3,24 @@ repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from predictor.core.answers import Answer, Method, Query, log_half_widths
-from predictor.core.arrays import stretch_positions
 from predictor.core.comparisons.mean_distances import mean_distances
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
+from predictor.core.observations import Observation, with_observations
 from predictor.core.references import groups_of_same_origin
-from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.arrays import BoolArray, IntArray
 
 MeasurementKind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform
 UnmeasuredPair: TypeAlias = tuple[int, int]  # platform, workload
 PLACES_TRIED = 6  # pairs of each kind, the nearest ones
 MOST_COUNTS = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Observation:
-    """A profile that was not measured, with its predicted answer."""
-
-    platform: int
-    workload: int
-    group: int
-    answer: Answer
 
 
 @dataclass(frozen=True)
@@ -181,28 +170,3 @@ def predict_observation(
         return None
     usable = np.isfinite(answer.time_s).any() and np.isfinite(answer.t1_s)
     return Observation(platform, workload, group or 0, answer) if usable else None
-
-
-def with_observations(database: Database, observations: Sequence[Observation]) -> Database:
-    """Return the visible rows of the database, with the observations as further rows."""
-    rows = np.flatnonzero(~database.hidden)
-    lengths = np.diff(database.curve_offsets)[rows]
-    points = stretch_positions(database.curve_offsets[rows], lengths)
-    predicted = [np.isfinite(observation.answer.time_s) for observation in observations]
-    new_n = [one.answer.n[is_finite] for one, is_finite in zip(observations, predicted, strict=True)]
-    new_time_s = [one.answer.time_s[is_finite] for one, is_finite in zip(observations, predicted, strict=True)]
-    vectors = np.array([observation.answer.features for observation in observations]).reshape(-1, len(FEATURE_NAMES))
-
-    def column(old: Any, new: list[Any]) -> FloatArray:
-        return np.concatenate([old[rows], np.array(new, dtype=old.dtype)])
-
-    return database.with_profiles(
-        platform_index=column(database.platform_index, [observation.platform for observation in observations]),
-        workload_index=column(database.workload_index, [observation.workload for observation in observations]),
-        group=column(database.group, [observation.group for observation in observations]),
-        features=np.concatenate([database.features[rows], vectors]),
-        t1_s=column(database.t1_s, [observation.answer.t1_s for observation in observations]),
-        curve_offsets=np.append(0, np.cumsum([*lengths, *map(len, new_n)])),
-        curve_n=np.concatenate([database.curve_n[points], *new_n]),
-        curve_time_s=np.concatenate([database.curve_time_s[points], *new_time_s]),
-    )

@@ -91,6 +91,13 @@ def test_without_a_machine_that_ran_both_it_is_refused_as_before(complete):
         assert isinstance(refusal, NothingShared)
 
 
+def test_with_named_references_no_other_machine_takes_part(complete):
+    database, query = islands(complete), Query(PROGRAM, FAR[0], references=(HOME,))
+    with pytest.raises(NothingShared):
+        MPET.predict(database, query, MPET.settings())
+    assert isinstance(MPET.refusal(database, query, MPET.settings()), NothingShared)
+
+
 def test_other_methods_still_refuse_it(complete):
     refused = [name for name, method in METHODS.items() if name != "mpet" and method.name != "gradient-boosting"]
     for name in refused:
@@ -166,7 +173,7 @@ def test_the_work_is_bounded():
         (range(8, 20), (*of_fleet, *later)),
         (range(20, 40), later),
     )
-    connects = connection(database, 0, 0, None)
+    connects = connection(database, 0, 0)
     assert connects.references.tolist() == [0, 1, 2, 3]
     assert [len(workloads) for workloads in connects.rounds] == [MOST_CONNECTING_WORKLOADS, MOST_CONNECTING_WORKLOADS]
     assert np.flatnonzero(connects.reached).tolist() == list(range(8, 40))
@@ -187,7 +194,7 @@ def test_workloads_of_many_machines_are_chosen_and_each_machine_gets_one(complet
     database = part_of(
         complete, ([HOME], (PROGRAM, *KIT)), (BOTH, (*KIT, *FLEET)), (EARLIER, FLEET[1:]), (own[1], own[:1])
     )
-    connects = connection(database, PROGRAM, 0, None)
+    connects = connection(database, PROGRAM, 0)
     assert len(connects.rounds) == 1
     assert connects.rounds[0].tolist() == list(FLEET)
     assert connects.reached[20:22].all()
