@@ -163,6 +163,8 @@ def test_a_fleet_without_the_kit_is_reached_through_a_machine_that_ran_both(clie
         assert answer["why"]["carried"][0]["name"] == "machine-0"
         page = client.get(reverse("unstored-answer"), {"workload": region["workload"], "target": "machine-7"})
         assert first in text_of(page)
+        question = {"workload": region["workload"], "target": "machine-7"}
+        assert "app0/section0 small machine-7" in text_of(client.get(reverse("unstored-measure-next"), question))
     offered = client.get("/", {"workload": MERGE, "target": ""}).context
     assert {"machine-7", "machine-8"} <= {offer.stands_for for offer in offered["pairs"].machines}
 
