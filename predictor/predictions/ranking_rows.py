@@ -110,7 +110,7 @@ def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
         references = {candidate.platform for candidate in candidates}
         measured.append(int(database.lookup(target, workload, groups)))
         origins.add(origin_of_references(snapshot, workload, references, groups))
-        behind += [rows_behind(database, workload, target, candidates, groups), part.rows_of_first_step]
+        behind.append(rows_behind(database, workload, target, candidates, groups))
 
     slugs = [database.workloads[workload] for workload in parts.all]
     columns = (slugs, answer.time_s[:, best], answer.low_s[:, best], answer.high_s[:, best])
