@@ -14,6 +14,7 @@ import typer
 from mpet import Client, Ranking, cli, tables
 from mpet.config import Config
 from mpet.errors import NoPrediction
+from mpet.results import UploadReport
 from mpet.transport import Transport
 from rich.console import Console
 
@@ -414,3 +415,20 @@ def test_a_program_that_no_machine_can_run_has_no_empty_table(server, token, mon
     monkeypatch.setattr(Transport, "json", lambda *given, **options: document)
     with pytest.raises(NoPrediction, match="no machine can be ranked\n  1 machine not ranked: measured here only"):
         Client(server, token).rank_page(f"{server}/programs/1/sort/")
+
+
+def test_after_an_upload_only_the_fastest_machines_are_computed(server, token, monkeypatch, capsys):
+    """All rows of a fleet of thousands take minutes, and three are shown."""
+    asked = []
+
+    def answer(self, method, address, *given, params=None, **options):
+        asked.append((address, params))
+        return {"results": [], "refused_summary": []}
+
+    monkeypatch.setattr(Transport, "json", answer)
+    report = UploadReport(
+        {"id": "1", "status": "accepted", "programs": [{"name": "sort", "url": f"{server}/programs/1/sort/"}]}
+    )
+    cli._show_program(Client(server, token), report, as_json=False)
+    assert asked == [("programs/1/sort/", {"exact": "false"})]
+    assert f"{server}/programs/1/sort/" in capsys.readouterr().out
