@@ -59,16 +59,19 @@ def predict_from_quiet_profiles(
     return predict(database, query, settings)
 
 
-_EVERY: tuple[Method[Any], ...] = (MPET, MPET2020, *BASELINES)
-_QUIET = tuple(replace(method, predict=partial(predict_from_quiet_profiles, method.predict)) for method in _EVERY)
+def _quiet(method: Method[Any]) -> Method[Any]:
+    return replace(method, predict=partial(predict_from_quiet_profiles, method.predict))
+
+
+_QUIET_MPET = _quiet(MPET)
 _IN_TWO_STEPS = replace(
-    _QUIET[0],
-    predict=partial(predict_in_two_steps, _QUIET[0].predict),
+    _QUIET_MPET,
+    predict=partial(predict_in_two_steps, _QUIET_MPET.predict),
     check=check_in_two_steps,
     lacks_by_target=lacks_in_two_steps,
-    estimate=partial(estimate_in_two_steps, _QUIET[0].predict),
+    estimate=partial(estimate_in_two_steps, _QUIET_MPET.predict),
 )
-_REGISTERED = (_IN_TWO_STEPS, *_QUIET[1:])
+_REGISTERED: tuple[Method[Any], ...] = (_IN_TWO_STEPS, *map(_quiet, (MPET2020, *BASELINES)))
 DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 

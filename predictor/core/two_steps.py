@@ -13,7 +13,6 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from predictor.core.answers import Answer, EstimatedTimes, Query, log_half_widths, predicted_thread_counts
 from predictor.core.availability import groups_of_targets, lacks_by_target
@@ -30,7 +29,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 MOST_FIRST_REFERENCES = 4  # platforms that have A and on which other workloads are predicted
 MOST_ROUNDS = 2  # rounds of these predictions; the second starts from the results of the first
 MOST_CONNECTING_WORKLOADS = 16  # workloads that are predicted in a round
-KEPT_CONNECTIONS, KEPT_DATABASES = 16, 2  # per database; a kept one takes 80 MB on 3,400 platforms
+KEPT_CONNECTIONS, KEPT_DATABASES = 16, 2  # per database; a kept one takes 55 MB on 3,400 platforms
 NAMES_IN_WARNING = 3
 
 Predict: TypeAlias = Callable[[Database, Query, MpetSettings], Answer]
@@ -54,7 +53,7 @@ class ConnectedDatabase:
     database: Database
     half_width: FloatArray  # (W,) of ln t(n), of the predicted profiles of a workload, mean; NaN = none
     rows: IntArray  # rows of the whole database behind the predicted profiles
-    names: tuple[str, ...]  # platforms other than the references that were used in the first round
+    names: tuple[str, ...]  # platforms of these rows that share a workload with a reference, without the references
 
 
 def predict_in_two_steps(predict: Predict, database: Database, query: Query, settings: MpetSettings) -> Answer:
@@ -68,10 +67,8 @@ def predict_in_two_steps(predict: Predict, database: Database, query: Query, set
     """
     try:
         return predict(database, query, settings)
-    except NothingShared:
-        connects = _connection_of(database, query)
-        if connects is None or not connects.reached[query.target]:
-            raise
+    except NothingShared as refusal:
+        connects = _connection_to_target(database, query, refusal)
     connected = connected_database(predict, database, connects, settings)
     answer = predict(connected.database, query, settings)
     on_target = connected.database.rows_of_platform(query.target)
@@ -95,24 +92,26 @@ def check_in_two_steps(database: Database, query: Query, settings: MpetSettings)
     """Raise the error of `predict_in_two_steps`, by which pairs were measured alone."""
     try:
         check_evidence(database, query, settings)
-    except NothingShared:
-        connects = _connection_of(database, query)
-        if connects is None or not connects.reached[query.target]:
-            raise
+    except NothingShared as refusal:
+        _connection_to_target(database, query, refusal)
         predicted_thread_counts(database, query.target, query.n)
 
 
-def _connection_of(database: Database, query: Query) -> Connection | None:
-    """Return the connection for a query; None if it names the references, because no other platform may take part."""
-    if query.references is not None:
-        return None
-    return connection(database, query.workload, choose_group(database, query, reference_rows(database, query)))
+def _connection_to_target(database: Database, query: Query, refusal: NothingShared) -> Connection:
+    """Return the connection of A's references. Raise the refusal if it does not reach T, or if the query names its
+    references, because no other platform may take part then."""
+    if query.references is None:
+        group = choose_group(database, query, reference_rows(database, query))
+        connects = connection(database, query.workload, group)
+        if connects.reached[query.target]:
+            return connects
+    raise refusal
 
 
 def lacks_in_two_steps(database: Database, workload: int) -> tuple[str, ...]:
     """Return what is missing to predict A on each platform, like `lacks_by_target`, if two steps are allowed."""
     lacks = np.array(lacks_by_target(database, workload), dtype=object)
-    for targets, _ in _reached(database, workload, lacks):
+    for targets, _ in _reached(database, workload, np.flatnonzero(lacks == NothingShared.lacks)):
         lacks[targets] = ""
     return tuple(lacks.tolist())
 
@@ -124,22 +123,22 @@ def estimate_in_two_steps(
     found = EstimatedTimes.unknown(len(targets))
     for found in estimate_targets(database, workload, targets, n):
         yield found
-    lacks = np.array(lacks_by_target(database, workload), dtype=object)
-    for reached, connects in _reached(database, workload, lacks):
+    for reached, connects in _reached(database, workload, targets[np.isnan(found.time_s)]):
         places = np.flatnonzero(np.isin(targets, reached))
-        if len(places):
-            connected = connected_database(predict, database, connects, MpetSettings())
-            for estimates in estimate_targets(connected.database, workload, targets[places], n):
-                found.put(places, estimates)
-                yield found
+        connected = connected_database(predict, database, connects, MpetSettings())
+        for estimates in estimate_targets(connected.database, workload, targets[places], n):
+            found.put(places, estimates)
+            yield found
 
 
-def _reached(database: Database, workload: int, lacks: NDArray[np.object_]) -> Iterator[tuple[IntArray, Connection]]:
-    """Yield the platforms that lack a shared workload and are reached in two steps, for each group of A."""
-    groups = np.where(lacks == NothingShared.lacks, groups_of_targets(database, workload), -1)
+def _reached(database: Database, workload: int, targets: IntArray) -> Iterator[tuple[IntArray, Connection]]:
+    """Yield those of the targets that are reached in two steps, for each group of A that reaches any."""
+    groups = groups_of_targets(database, workload)[targets]
     for group in np.unique(groups[groups >= 0]).tolist():
         connects = connection(database, workload, group)
-        yield np.flatnonzero((groups == group) & connects.reached), connects
+        reached = targets[(groups == group) & connects.reached[targets]]
+        if len(reached):
+            yield reached, connects
 
 
 def connection(database: Database, workload: int, group: int) -> Connection:
@@ -256,16 +255,14 @@ def _connected_database(
             predicted |= of_workload
         connected = _with_predicted(database, connects, predicted)
     # Find the rows behind the predicted profiles: all of the named platforms that a prediction may have used.
-    named: list[set[str]] = [set(), set()]  # in the first round, and in both
-    for (_, workload), answer in predicted.items():
-        names = {candidate.platform for candidate in answer.candidates_scaling}
-        named[0] |= names if workload in connects.rounds[0] else set()
-        named[1] |= names
-    first, every = (np.flatnonzero(np.isin(database.platforms, sorted(names))) for names in named)
+    named = [candidate.platform for answer in predicted.values() for candidate in answer.candidates_scaling]
+    platforms = np.flatnonzero(np.isin(database.platforms, named))
     known = np.unique(database.workload_index[np.isin(database.platform_index, connects.references) & ~database.hidden])
-    rows = database.lookup(every[:, None], np.concatenate([known, *connects.rounds]), connects.groups).ravel()
-    between = tuple(database.platforms[platform] for platform in np.setdiff1d(first, connects.references).tolist())
-    return ConnectedDatabase(connected, half_width, np.unique(rows[rows >= 0]), between)
+    rows = database.lookup(platforms[:, None], np.concatenate([known, *connects.rounds]), connects.groups).ravel()
+    rows = np.unique(rows[rows >= 0])
+    sharing = np.unique(database.platform_index[rows[np.isin(database.workload_index[rows], known)]])
+    between = tuple(database.platforms[platform] for platform in np.setdiff1d(sharing, connects.references).tolist())
+    return ConnectedDatabase(connected, half_width, rows, between)
 
 
 def _with_predicted(database: Database, connects: Connection, predicted: dict[tuple[int, int], Answer]) -> Database:

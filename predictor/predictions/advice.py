@@ -184,8 +184,10 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     # If the host has run the kit already, another run there connects no further platform.
     sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
     without = [slug for slug in lacking if slug not in counts]
-    reached = reached_through(database, positions(database, counts)) if sizes else np.zeros(0, dtype=np.bool_)
-    through = int(reached[positions(database, without)].sum()) if sizes else 0
+    through = 0  # platforms that are then predicted through those that have run the kit
+    if sizes:
+        reached = reached_through(database, positions(database, counts))
+        through = int(reached[positions(database, without)].sum())
     remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes) + through)
     if remedy is not None or not (sizes or without):
         return remedy
@@ -195,11 +197,11 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
     platforms = counted(len(sizes), "more machine")
     up_to = "" if min(sizes) == max(sizes) else "up to "
-    others = f", through which {through:,} others are predicted" if through else ""
+    in_two_steps = f", through which {through:,} others are predicted" if through else ""
     return Remedy(
         "kit",
         f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{counted(max(sizes), 'workload')} with "
-        f"{platforms}{others}",
+        f"{platforms}{in_two_steps}",
         platform=host,
         command=KIT_COMMAND,
         shared_workloads=max(sizes),
