@@ -93,7 +93,8 @@ def shares_by_error(log_squares: FloatArray) -> FloatArray:
 
 
 def squared_distances(gram: FloatArray) -> FloatArray:
-    """Return the squared distances between P vectors from their scalar products (..., P, P).
+    """Return the squared distances between P vectors from their scalar products (..., P, P). Those that are not larger
+    than rounding errors are 0.
 
     >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
@@ -101,7 +102,8 @@ def squared_distances(gram: FloatArray) -> FloatArray:
     diagonal = np.diagonal(gram, axis1=-2, axis2=-1)
     squares = diagonal[..., :, None] + diagonal[..., None, :]
     squares -= 2.0 * gram
-    return np.maximum(squares, 0.0, out=squares)
+    squares[squares < TINY * diagonal.max(initial=0.0)] = 0.0
+    return squares
 
 
 def invert_definite(matrix: FloatArray) -> None:

@@ -13,7 +13,7 @@ MOST_JUDGING_PLATFORMS = 96  # platforms from which medians and covariances are 
 MEDIAN_ROUNDS = 2  # rounds of subtracting medians of workloads and of platforms
 LEAST_SPREAD = 0.03  # of ln t, added to the spread of a workload
 FEWEST_JUDGING = 8  # platforms with a workload below which only absurd profiles are outlying
-FEWEST_HALVED = 4  # workloads below which no half of them can predict the other
+FEWEST_HALVED = 4  # workloads below which no half of them can predict the other, and only absurd profiles are outlying
 PAPER_LENGTH = 4.0  # length scale of the similarity of metadata, a squared distance
 LEAST_FACTOR = 2.0  # least factor by which an outlying profile is too fast or too slow
 LEAST_TIMES, MORE_TIMES = 5.0, 10.0  # least threshold in usual errors, and what is added if few profiles are wrong
@@ -29,8 +29,8 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
 
     The rest remains after medians of workloads and platforms were subtracted; the spread is that of the workload. One
     half of the workloads is predicted from the other half by kriging over platforms, each left out, so that properties
-    of a kind of machine are expected and errors are not. A profile of a workload with at least eight platforms is
-    outlying if it is off by a factor of 2 and its miss is larger than
+    of a kind of machine are expected and errors are not. With at least four workloads, a profile of a workload with at
+    least eight platforms is outlying if it is off by a factor of 2 and its miss is larger than
 
         5 + 10 exp(-share / 0.003)
 
@@ -53,6 +53,7 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
     can_be = is_known & (having >= FEWEST)
     if not can_be.any():
         return is_outlying
+    can_be_far = can_be & (having >= FEWEST_JUDGING) & (len(having) >= FEWEST_HALVED)
     curves = curves[:: max(len(curves) - 1, 1)].astype(np.float32)  # half the time, and the same decisions
     judges = sampled(np.arange(len(is_known)), MOST_JUDGING_PLATFORMS)
     rest, spread = _rests(curves, is_known, judges)
@@ -74,7 +75,7 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
         growth = np.exp(expected)
         off = rest - spread / 2 * (growth - 1.0 / growth)  # sinh(expected), as with asinh
         log_factor = _root_mean_square(off)
-        is_off = can_be & (having >= FEWEST_JUDGING) & (log_factor > np.log(LEAST_FACTOR))
+        is_off = can_be_far & (log_factor > np.log(LEAST_FACTOR))
         others = max(int(np.count_nonzero(is_off & (times > STRONG_TIMES))) - 1, 0)
         is_absurd = can_be & (log_factor > np.maximum(np.log(ABSURD_FACTOR), ABSURD_DEVIATIONS * spread))
         is_far = is_off & (times > asked_times(others / np.count_nonzero(is_known))) | is_absurd

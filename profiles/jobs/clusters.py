@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 
@@ -82,7 +83,9 @@ class Cluster(Executor):
 
 def local_cluster(count: int) -> Cluster:
     """Start `count` worker processes on this host. Only this host can reach them, with TLS keys of their own."""
-    with dask.config.set({"distributed.nanny.pre-spawn-environ": WORKER_ENVIRONMENT}):
+    # By default Dask logs every start and stop of a worker or connection on the terminal, between the progress bars.
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": WORKER_ENVIRONMENT, "logging.distributed": "warning"}):
         local = LocalCluster(
             n_workers=count,
             threads_per_worker=1,

@@ -94,7 +94,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="34",
+    version="35",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

@@ -53,6 +53,16 @@ def test_absurd_is_what_no_spread_of_few_machines_explains(factor, is_absurd):
     assert np.argwhere(outlying(level)).tolist() == ([[3, 4]] if is_absurd else [])
 
 
+@pytest.mark.parametrize("workloads", [2, 3])
+def test_few_workloads_do_not_show_which_value_is_wrong(workloads):
+    """The ratio of two workloads, such as one of memory and one of the caches, may have any spread over machines."""
+    level = additive(40, workloads, noise_seed=5)
+    level[:, -1] += np.clip(np.random.default_rng(6).standard_t(1.0, 40), -2.0, 2.0) / 2
+    assert not outlying(level).any()
+    level[5, -1] += np.log(1e6)
+    assert np.argwhere(outlying(level))[:, 0].tolist() == [5]  # an absurd value is found in any case
+
+
 def test_one_too_fast_and_two_too_slow_are_no_kind():
     level = additive(20, 6)
     level[[3, 8, 11], 2] += [-5.0, 5.0, 5.0]

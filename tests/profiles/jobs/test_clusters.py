@@ -143,10 +143,13 @@ def test_what_is_derived_of_runs_is_the_same_on_a_cluster(cluster):
     )
 
 
-def test_a_single_worker_computes_itself():
+def test_a_single_worker_computes_itself_and_logs_nothing(caplog, capfd):
+    caplog.set_level("INFO")
     with local_cluster(1) as cluster:
         (worker,) = worker_pids(cluster)
         assert [pid for _, pid in cluster.map(slow_sum, np.arange(10.0), [(0, 0.0), (5, 0.0)])] == [worker] * 2
+    assert not [record for record in caplog.records if record.name.startswith("distributed")]
+    assert capfd.readouterr() == ("", "")
 
 
 def broken(shared, batch):

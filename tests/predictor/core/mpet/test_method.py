@@ -136,6 +136,19 @@ def test_beyond_everything_measured_a_machine_goes_on_as_before():
     np.testing.assert_allclose(answer.time_s[1:] / answer.t1_s, [1 / 4, 1 / 8], rtol=0.2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_workload_at_one_n_on_the_target_is_enough(seed):
+    """The references differ from T by rounding errors only, which say nothing about their behaviour."""
+    arrays = curve_arrays(seed, 130, 2, missing=0.0)
+    on_target = arrays["platform_index"] == 1
+    is_sequential = arrays["workload_index"] == 0
+    truth = arrays["curve_time_s"].reshape(-1, len(COUNTS))[on_target & ~is_sequential][0, 0]
+    arrays["platform_table"] = {"architecture": ["x86_64"] * 130}
+    answer = predict(cut_at(arrays, np.where(is_sequential, 1, len(COUNTS))), 1, 1, (1,))
+    assert answer.time_s[0] == pytest.approx(truth, rel=1.0)
+    assert answer.confidence.negative_weight < 0.1
+
+
 def test_sequential_profiles_give_t1_alone():
     answer = predict(curve_database(2, 30, 6, counts=(1,)), 2, 1, (1, 4))
     assert answer.t1_s == answer.time_s[0]
