@@ -1,10 +1,11 @@
+import fcntl
+import hashlib
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 # Tests run in parallel, one worker per core, so more threads of linear algebra would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -19,6 +20,7 @@ from hypothesis import settings
 from tests.paths import ROOT
 from tests.scheduling import ModulesTogether, place
 
+MIGRATED = ROOT / "build" / "migrated"
 SHARED_DATA = ROOT.parent / "shared" / "data"
 # The live server sends headers and body separately. With Nagle's algorithm the body would wait 40 ms for the client to
 # acknowledge the headers.
@@ -94,31 +96,36 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker, tmp_path_factory) -> Path | None:
-    """Extend pytest-django's fixture: return the path of a copy of the tables before any test wrote to them.
-
-    Returns None if the database is not SQLite, or if no collected test needs the test database.
-    """
-    with django_db_blocker.unblock():
-        if connection.vendor != "sqlite" or not connection.introspection.table_names():
-            return None
-    path = tmp_path_factory.mktemp("database") / "mpet.sqlite3"
-    with django_db_blocker.unblock(), closing(sqlite3.connect(path)) as copy:
-        connection.ensure_connection()
-        connection.connection.backup(copy)
+def empty_database() -> Path:
+    """Return a migrated SQLite file. It is made once for each state of the migrations, because this takes seconds."""
+    made_of = [*ROOT.glob("*/migrations/*.py"), *ROOT.glob("requirements*.txt"), ROOT / "mpet_site" / "settings.py"]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(made_of))).hexdigest()
+    MIGRATED.mkdir(parents=True, exist_ok=True)
+    path = MIGRATED / f"{digest}.sqlite3"
+    with (MIGRATED / "lock").open("w") as lock:  # the other processes of this run wait for the file
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            for outdated in MIGRATED.glob("*.sqlite3"):
+                outdated.unlink()
+            with TemporaryDirectory(dir=MIGRATED) as folder:
+                environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+                environment |= {"MPET_STATE_DIR": folder, "DJANGO_SETTINGS_MODULE": "mpet_site.settings"}
+                command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+                subprocess.run(command, cwd=ROOT, env=environment, check=True)
+                (Path(folder) / "mpet.sqlite3").replace(path)
     return path
 
 
 @pytest.fixture(scope="session")
-def empty_database(django_db_setup, tmp_path_factory) -> Path:
-    """Return a migrated SQLite file, so that processes started by tests need no migration, which takes seconds."""
-    if django_db_setup is not None:
-        return django_db_setup
-    folder = tmp_path_factory.mktemp("database")
-    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=ROOT, env=environment | {"MPET_STATE_DIR": str(folder)}, check=True)
-    return folder / "mpet.sqlite3"
+def django_db_keepdb(django_db_modify_db_settings, django_db_keepdb: bool, request) -> bool:
+    """Let pytest-django use a copy of `empty_database` as the SQLite test database of this process."""
+    if connection.vendor != "sqlite":
+        return django_db_keepdb
+    path = Path(connection.settings_dict["TEST"]["NAME"])
+    # The fixture is requested here, because `uses_database` looks for tests with this fixture in their arguments.
+    shutil.copyfile(request.getfixturevalue("empty_database"), path)
+    request.addfinalizer(lambda: [file.unlink() for file in path.parent.glob(f"{path.name}*")])
+    return True
 
 
 @pytest.fixture
