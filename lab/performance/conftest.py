@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import django_db_setup, shared_data  # noqa: F401  (fixtures)
+from tests.conftest import django_db_keepdb, empty_database, shared_data  # noqa: F401  (fixtures)
 
 _is_measured = False
 
