@@ -10,18 +10,14 @@ import argparse
 import csv
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-PLATFORM_COLUMNS = (
-    *("platform_id", "name", "vendor", "architecture", "microarchitecture", "device_class", "sockets"),
-    *("numa_nodes", "physical_cores", "threads", "n_nu", "n_ht", "base_mhz", "l1d_bytes", "l2_bytes", "l3_bytes"),
-    *("memory_bytes", "virtualised", "cpu_model"),
-)
-RUN_COLUMNS = ("platform_id", "workload", "n", "repeat", "time_s", "time_kind")
+from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, DATASET_SCHEMA, RUN_COLUMNS
+
 FEWEST_PLATFORMS = 10  # with a workload of sbc-bench; rarer ones are left out
 OPENSSL_BLOCK_BYTES = (16, 64, 256, 1024, 8192, 16384)
 LEAST_LATENCY_BLOCK, LEAST_LATENCY_NS = 262_144, 1.0  # smaller blocks have latencies of rounded tenths
@@ -68,10 +64,15 @@ def spec_architecture(cpu: str) -> str:
 def read_sbc_bench(clone: Path) -> Iterator[Measured]:
     """Yield each kind of core of each board, with its bandwidths and latencies (tinymembench, ramlat), ciphers
     (openssl) and compression (7-Zip). A rate counts as the time of a fixed amount of work."""
+    cores: list[Measured] = []
     for path in sorted(clone.glob("results/*.txt")):
         text = path.read_text(encoding="utf-8", errors="replace")
         if text.startswith("sbc-bench"):
-            yield from read_board(path.stem, text)
+            cores += read_board(path.stem, text)
+    platforms = Counter(workload for core in cores for workload in core.times)
+    for core in cores:
+        common = {name: times for name, times in core.times.items() if platforms[name] >= FEWEST_PLATFORMS}
+        yield core._replace(times=common)
 
 
 def read_board(name: str, text: str) -> Iterator[Measured]:
@@ -91,12 +92,12 @@ def read_board(name: str, text: str) -> Iterator[Measured]:
             facts["cpu_model"] = core_name or (model[1] if model else "unknown")
             cores[cpu] = Measured(facts, defaultdict(list))
         measured = [cores[cpu]] if cpu in cores else list(cores.values()) if "each cluster" in head[0] else []
-        for core, (workload, seconds) in times_in_section(section, measured):
+        for core, workload, seconds in times_in_section(section, measured):
             core.times[workload].append(seconds)
     yield from cores.values()
 
 
-def times_in_section(section: str, cores: list[Measured]) -> Iterator[tuple[Measured, tuple[str, float]]]:
+def times_in_section(section: str, cores: list[Measured]) -> Iterator[tuple[Measured, str, float]]:
     """Yield the times of a section of a result with their core. OpenSSL has one line for each of the cores."""
     if not cores:
         return
@@ -104,32 +105,32 @@ def times_in_section(section: str, cores: list[Measured]) -> Iterator[tuple[Meas
     for cipher, rates in re.findall(r"(?m)^(aes-\d+-cbc) +((?:[\d.]+k +){5}[\d.]+k)", section):
         if ciphers[cipher] < len(cores):
             for size, rate in zip(OPENSSL_BLOCK_BYTES, rates.split(), strict=True):
-                yield cores[ciphers[cipher]], (f"openssl/{cipher}-{size}", 1e6 / float(rate.rstrip("k")))
+                yield cores[ciphers[cipher]], f"openssl/{cipher}-{size}", 1e6 / float(rate.rstrip("k"))
         ciphers[cipher] += 1
     for operation, rate in re.findall(r"(?m)^ ((?:C |standard )[^:]*?) +: +([\d.]+) MB/s", section):
-        yield cores[0], (f"tinymembench/{re.sub(r'[ ()]+', '-', operation).strip('-')}", 1e3 / float(rate))
+        yield cores[0], f"tinymembench/{re.sub(r'[ ()]+', '-', operation).strip('-')}", 1e3 / float(rate)
     without_huge_pages = section.partition("[MADV_HUGEPAGE]")[0]
     for size, one, two in re.findall(r"(?m)^ +(\d+) : +([\d.]+) ns +/ +([\d.]+) ns", without_huge_pages):
         if int(size) >= LEAST_LATENCY_BLOCK and min(float(one), float(two)) > LEAST_LATENCY_NS:
-            yield cores[0], (f"tinymembench/read-{size}", float(one))
-            yield cores[0], (f"tinymembench/dualread-{size}", float(two))
+            yield cores[0], f"tinymembench/read-{size}", float(one)
+            yield cores[0], f"tinymembench/dualread-{size}", float(two)
     for size, latencies in re.findall(r"(?m)^ +(\d+)k: +((?:[\d.]+ +){7}[\d.]+) *$", section):
         columns = latencies.split()
-        yield cores[0], (f"ramlat/1x64-{size}k", float(columns[2]))
-        yield cores[0], (f"ramlat/8xPTR-{size}k", float(columns[7]))
+        yield cores[0], f"ramlat/1x64-{size}k", float(columns[2])
+        yield cores[0], f"ramlat/8xPTR-{size}k", float(columns[7])
     for pack, unpack in re.findall(r"(?m)^Avr: +\d+ +\d+ +(\d+) +\| +\d+ +\d+ +(\d+)", section):
-        yield cores[0], ("7zip/compress", 1e6 / float(pack))
-        yield cores[0], ("7zip/decompress", 1e6 / float(unpack))
+        yield cores[0], "7zip/compress", 1e6 / float(pack)
+        yield cores[0], "7zip/decompress", 1e6 / float(unpack)
 
 
 def write_folder(folder: Path, measured: list[Measured], source: str) -> None:
     """Write a dataset folder with the CPUs or cores that have a workload."""
     folder.mkdir(parents=True, exist_ok=True)
-    about = {"schema": "mpet-dataset/1", "licence": "unknown", "source": source, "note": "times of one thread"}
+    about = {"schema": DATASET_SCHEMA, "licence": "unknown", "source": source, "note": "times of one thread"}
     (folder / "dataset.json").write_text(json.dumps(about), encoding="utf-8")
     usual = {"device_class": "server", "sockets": "1", "physical_cores": "1", "threads": "1", "virtualised": "False"}
     with (folder / "platforms.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, PLATFORM_COLUMNS)
+        table = csv.DictWriter(file, DATASET_PLATFORM_COLUMNS)
         table.writeheader()
         table.writerows(usual | {"name": row.platform["platform_id"]} | row.platform for row in measured if row.times)
     with (folder / "runs.csv").open("w", encoding="utf-8", newline="") as file:
@@ -151,18 +152,10 @@ def main() -> None:
     parser.add_argument("--flags", help="one build of spec-cpu2017, such as O3 (default: all)")
     options = parser.parse_args()
     if options.source == "spec-cpu2017":
-        measured = list(read_spec_cpu2017(options.clone, options.release, options.flags))
+        measured = read_spec_cpu2017(options.clone, options.release, options.flags)
     else:
-        measured = list(read_sbc_bench(options.clone))
-        platforms: dict[str, int] = defaultdict(int)
-        for row in measured:
-            for workload in row.times:
-                platforms[workload] += 1
-        measured = [
-            row._replace(times={name: t for name, t in row.times.items() if platforms[name] >= FEWEST_PLATFORMS})
-            for row in measured
-        ]
-    write_folder(options.folder, measured, options.source)
+        measured = read_sbc_bench(options.clone)
+    write_folder(options.folder, list(measured), options.source)
 
 
 if __name__ == "__main__":

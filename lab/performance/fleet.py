@@ -40,7 +40,7 @@ import pandas as pd
 
 from lab.hostile.servers import installation
 from lab.performance.walk import WALKS, walk
-from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, RUN_COLUMNS
+from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, DATASET_SCHEMA, RUN_COLUMNS
 from tests.paths import ROOT
 
 COUNTS = (1, 4, 16)
@@ -141,7 +141,7 @@ def write_fleet(folder: Path, platforms: int, workloads: int, seed: int = SEED) 
     loss = 0.3 * rng.random((platforms, 1, 1)) + 0.4 * rng.random((workloads, 1))
     log_t = (work - speed[:, None] + factors)[:, :, None] + (loss - 1.0) * np.log(COUNTS)
     log_t = log_t + NOISE * rng.normal(size=log_t.shape)
-    about = {"schema": "mpet-dataset/1", "licence": "CC0-1.0", "source": "made", "note": "a model of low rank"}
+    about = {"schema": DATASET_SCHEMA, "licence": "CC0-1.0", "source": "made", "note": "a model of low rank"}
     (folder / "dataset.json").write_text(json.dumps(about))
     with (folder / "platforms.csv").open("w", newline="") as file:
         rows = csv.DictWriter(file, DATASET_PLATFORM_COLUMNS)
