@@ -1,9 +1,11 @@
-"""Dataset folders of public measurements on which no constant was chosen (docs/accuracy/unseen.md).
+"""Dataset folders of public measurements that are not distributed with MPET (docs/accuracy/unseen.md).
 
     python -m research.unseen_data spec-cpu2017 CLONE FOLDER --release data-bookworm --flags O3
     python -m research.unseen_data sbc-bench CLONE FOLDER
+    python -m research.unseen_data clickbench CLONE FOLDER --machines ../shared/data/sparecores-servers
 
-CLONE is a clone of github.com/jiegec/blog-source or github.com/ThomasKaiser/sbc-bench. All times are of one thread.
+CLONE is a clone of github.com/jiegec/blog-source, github.com/ThomasKaiser/sbc-bench or
+github.com/ClickHouse/ClickBench. Times of the first two are of one thread, those of ClickBench of all threads.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, DATASET_SCH
 FEWEST_PLATFORMS = 10  # with a workload of sbc-bench; rarer ones are left out
 OPENSSL_BLOCK_BYTES = (16, 64, 256, 1024, 8192, 16384)
 LEAST_LATENCY_BLOCK, LEAST_LATENCY_NS = 262_144, 1.0  # smaller blocks have latencies of rounded tenths
+LEAST_QUERY_SECONDS = 0.01  # shorter queries have times of rounded milliseconds
 SECTION_HEAD = re.compile(
     r"(?m)^Executing (?:benchmark|ramlat)(?: single-threaded)?(?: on cpu(\d+)(?: \((.+?)\))?)?[^\n]*$"
 )
@@ -123,10 +126,33 @@ def times_in_section(section: str, cores: list[Measured]) -> Iterator[tuple[Meas
         yield cores[0], "7zip/decompress", 1e6 / float(unpack)
 
 
+def read_clickbench(clone: Path, machines: Path) -> Iterator[Measured]:
+    """Yield the AWS machines of a dataset folder with the times of each database's queries, with all threads.
+
+    The newest result of a database on a machine counts, and of a query its fastest run with a warm cache.
+    """
+    with (machines / "platforms.csv").open(encoding="utf-8", newline="") as file:
+        described = {row["platform_id"].removeprefix("aws/"): row for row in csv.DictReader(file)}
+    newest: dict[tuple[str, str], Path] = {}
+    for path in sorted(clone.glob("*/results/*/*.json")):  # by database, then by date
+        newest[path.parts[-4], path.stem] = path
+    times: dict[str, dict[str, list[float]]] = defaultdict(dict)
+    for (system, machine), path in newest.items():
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if machine not in described or int(result.get("cluster_size") or 1) != 1:
+            continue
+        for number, runs in enumerate(result["result"]):
+            warm = [seconds for seconds in (runs or [])[1:] if isinstance(seconds, float | int)]
+            if warm and min(warm) >= LEAST_QUERY_SECONDS:
+                times[machine][f"{system}/q{number:02d}"] = [min(warm)]
+    for machine, of_machine in sorted(times.items()):
+        yield Measured(described[machine], of_machine)
+
+
 def write_folder(folder: Path, measured: list[Measured], source: str) -> None:
     """Write a dataset folder with the CPUs or cores that have a workload."""
     folder.mkdir(parents=True, exist_ok=True)
-    about = {"schema": DATASET_SCHEMA, "licence": "unknown", "source": source, "note": "times of one thread"}
+    about = {"schema": DATASET_SCHEMA, "licence": "unknown", "source": source, "note": ""}
     (folder / "dataset.json").write_text(json.dumps(about), encoding="utf-8")
     usual = {"device_class": "server", "sockets": "1", "physical_cores": "1", "threads": "1", "virtualised": "False"}
     with (folder / "platforms.csv").open("w", encoding="utf-8", newline="") as file:
@@ -138,23 +164,26 @@ def write_folder(folder: Path, measured: list[Measured], source: str) -> None:
         runs.writerow(RUN_COLUMNS)
         for row in measured:
             for workload, times in sorted(row.times.items()):
-                repeats = enumerate(times, start=1)
-                runs.writerows((row.platform["platform_id"], workload, 1, i, t, "absolute") for i, t in repeats)
+                key = row.platform["platform_id"], workload, row.platform.get("threads", usual["threads"])
+                runs.writerows((*key, repeat, seconds, "absolute") for repeat, seconds in enumerate(times, start=1))
 
 
 def main() -> None:
     """Write the dataset folder that the command line requests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", choices=("spec-cpu2017", "sbc-bench"))
+    parser.add_argument("source", choices=("spec-cpu2017", "sbc-bench", "clickbench"))
     parser.add_argument("clone", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--release", default="data-bookworm", help="folder of spec-cpu2017 (default: %(default)s)")
     parser.add_argument("--flags", help="one build of spec-cpu2017, such as O3 (default: all)")
+    parser.add_argument("--machines", type=Path, help="dataset folder that describes the machines of clickbench")
     options = parser.parse_args()
     if options.source == "spec-cpu2017":
         measured = read_spec_cpu2017(options.clone, options.release, options.flags)
-    else:
+    elif options.source == "sbc-bench":
         measured = read_sbc_bench(options.clone)
+    else:
+        measured = read_clickbench(options.clone, options.machines)
     write_folder(options.folder, list(measured), options.source)
 
 

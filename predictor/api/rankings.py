@@ -126,7 +126,7 @@ class RankingView(ApiView):
     on its platform.
 
     With 200 platforms or more, `mpet` computes only the 25 rows of a `page` after filtering. The times of the other
-    rows are `estimated` with an error of about 10 % and only determine the order. `exact=true` computes all rows.
+    rows are `estimated` and only determine the order. `exact=true` computes all rows.
 
     While the ranking is being computed, the response is 202 with the `progress` and a Retry-After header.
     """

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import json_address
+from mpet_site.web.pages import json_address, page_of
 from predictor.comparisons import FEWEST_COMPARED, MODEL_OF_KIND, MOST_COMPARED, ComparedProfiles, select_profiles
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
@@ -31,6 +31,7 @@ from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import significant
 
 WORKLOADS_IN_FIGURE_9 = 8
+SHARED_PER_PAGE = 200  # more dots cannot be distinguished
 
 
 def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = ()) -> ComparedProfiles:
@@ -126,19 +127,20 @@ def platforms_context(
     database = selection.database
     positions = [index for index in (slug_index(database.platforms, slug) for slug in chosen) if index is not None]
     comparison = compare_platforms(database, positions, selection.snapshot.is_simulated)
-    shared = comparison.workloads
-    slugs = [workload.workload for workload in shared]
-    names = names | names_by_slug(Workload, request.user, slugs)
-    chosen_workload = next(
-        (workload for workload in shared if workload.workload == request.GET.get("workload", "")), None
-    )
+    page = page_of(request, comparison.workloads, SHARED_PER_PAGE)
+    shared = list(page)
+    asked = request.GET.get("workload", "")
+    chosen_workload = next((workload for workload in comparison.workloads if workload.workload == asked), None)
     if chosen_workload is None and shared:
         chosen_workload = shared[0]
+    slugs = [workload.workload for workload in [*shared, chosen_workload] if workload]
+    names = names | names_by_slug(Workload, request.user, slugs)
     labels = short_names(names, selection.origin)
     units = units_of_times(request.user, slugs)
     origin = origin_of_workloads(shared)
     return {
-        "decided": sum(workload.winner is not None for workload in shared),
+        "decided": sum(workload.winner is not None for workload in comparison.workloads),
+        "page": page,
         "standings": [
             (one, names[one.platform], " ".join(series_style(chosen.index(one.platform))))
             for one in comparison.platforms

@@ -1,8 +1,10 @@
 """Conversion of public measurements to dataset folders, from made results in the form of the sources."""
 
+import json
+
 import pytest
 
-from profiles.measurements.datasets import read_dataset
+from profiles.measurements.datasets import DATASET_PLATFORM_COLUMNS, read_dataset
 from research.unseen_data import main
 
 SPEC = """Built with GCC
@@ -101,3 +103,24 @@ def test_each_kind_of_core_of_a_board_is_a_platform(tmp_path, monkeypatch):
     assert of_second["openssl/aes-128-cbc-64"] == [125.0]
     assert of_second["ramlat/8xPTR-4k"] == [4.578]
     assert of_second["7zip/compress"] == [500.0]  # of one thread
+
+
+def test_a_query_has_its_fastest_warm_run_of_the_newest_result_with_all_threads(tmp_path, monkeypatch):
+    clone, machines, folder = tmp_path / "clone", tmp_path / "machines", tmp_path / "folder"
+    machines.mkdir()
+    head = ",".join(DATASET_PLATFORM_COLUMNS)
+    described = {"platform_id": "aws/m.large", "name": "aws/m.large", "cpu_model": "Made CPU", "threads": "8"}
+    row = ",".join(described.get(column, "") for column in DATASET_PLATFORM_COLUMNS)
+    (machines / "platforms.csv").write_text(f"{head}\n{row}\n")
+    older, newer = [[9.0, 9.0, 9.0]], [[1.0, 0.5, 0.4], [1.0, 0.002, 0.003], None, [1.0, None, 0.25]]
+    for path, runs, nodes in (
+        ("fast/results/20250101/m.large.json", older, 1),
+        ("fast/results/20260101/m.large.json", newer, 1),
+        ("fast/results/20260101/serverless.json", newer, 1),
+        ("cluster/results/20260101/m.large.json", newer, 3),
+    ):
+        (clone / path).parent.mkdir(parents=True, exist_ok=True)
+        (clone / path).write_text(json.dumps({"cluster_size": nodes, "result": runs}))
+    times = converted(monkeypatch, folder, "clickbench", clone, folder, "--machines", machines)
+    assert times == {("aws/m.large", "fast/q00"): [0.4], ("aws/m.large", "fast/q03"): [0.25]}
+    assert [profile.runs.n.tolist() for profile in read_dataset(folder).profiles] == [[8], [8]]

@@ -64,6 +64,17 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
     assert {workload["equal_n"] for workload in twin["workloads"]} == {16}
 
 
+def test_many_shared_workloads_are_paged_and_counted_over_all_pages(client, public, monkeypatch):
+    monkeypatch.setattr("predictor.pages.comparisons.SHARED_PER_PAGE", 3)
+    first, second = (client.get(platforms(0, 1) + query) for query in ("", "&page=2&workload=app0-section0"))
+    assert [len(page.context["shared"]) for page in (first, second)] == [3, 1]
+    assert [len(figures_of(page)["speed"]["data"][0]["x"]) for page in (first, second)] == [3, 1]
+    for page in (first, second):
+        assert "4 of 4" in text_of(page)
+        assert page.context["drawn"].workload == "app0-section0", "drawn, although it is on the other page"
+    assert "The chart and the table show 3 of 4 workloads." in text_of(first)
+
+
 def test_a_machine_measured_at_one_thread_is_not_compared_as_a_whole_machine(client, public):
     """Of the other machine's 12 cores the workloads took one, all with SMT, ten (where the first has no time), all."""
     counts = {0: (1,), 1: (1, 24), 2: (10,), 3: (1, 12)}
