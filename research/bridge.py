@@ -11,7 +11,7 @@ themselves are predicted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -201,35 +201,41 @@ def measure_bridges(fleet: Fleet, sample: int, choice: int = CHOICE_SAMPLE) -> d
     return {"machines": fleet.machines, "pairs": sample, "chosen_by": choice, "sets": results}
 
 
-def measure_programs(database: Database, sample: int) -> dict[str, Any]:
-    """Return the same as `measure_bridges`, for programs outside the suites on the machines that also have stress-ng.
+def measure_programs(database: Database, sample: int, references: int = 1) -> dict[str, Any]:
+    """Return the same as `measure_bridges`, for programs outside the suites, on the machines that ran programs and the
+    suites of each set. Each program is known on at most `references` of them.
 
     Raise ValueError if there are fewer than two such machines.
     """
     applications = np.array(database.workload_table["application"], dtype=str)
     is_stress = np.isin(applications, SUITES["stress-ng"])
     is_program = ~np.isin(applications, sum(SUITES.values(), ()))
-    with_stress, with_program = (
-        np.unique(database.platform_index[kind[database.workload_index]]) for kind in (is_stress, is_program)
-    )
-    both = np.intersect1d(with_stress, with_program)
-    if len(both) < 2:
-        raise ValueError("fewer than two machines have stress-ng and other programs")
-    database = database.part(np.flatnonzero(np.isin(database.platform_index, both)))
-    known = np.isin(np.arange(len(applications)), database.workload_index)
     sections = [section_of(database, workload) for workload in range(len(applications))]
     shipped = np.isin(sections, SHIPPED_BRIDGE.read_text(encoding="utf-8").split())
-    sets = {"those of make quick": is_stress & known & shipped, "all of stress-ng": is_stress & known}
-    programs = tuple(np.flatnonzero(is_program & known).tolist())
-    protocol = Protocol("application", references=1, workloads=programs, sample=sample, seed=REPORT_SEED)
-    results = {}
+    sets = {"those of make quick": is_stress & shipped, "all of stress-ng": is_stress, "all suites": ~is_program}
+    results: dict[str, Any] = {}
     for name, is_bridge in sets.items():
-        bridge = tuple(np.flatnonzero(is_bridge).tolist())
+        with_bridge, with_program = (
+            np.unique(database.platform_index[kind[database.workload_index]]) for kind in (is_bridge, is_program)
+        )
+        both = np.intersect1d(with_bridge, with_program)
+        if len(both) < 2:
+            continue
+        part = database.part(np.flatnonzero(np.isin(database.platform_index, both)))
+        known = np.isin(np.arange(len(applications)), part.workload_index)
+        bridge, programs = (tuple(np.flatnonzero(kind & known).tolist()) for kind in (is_bridge, is_program))
+        protocol = Protocol(
+            "application", references=references, bridge=bridge, workloads=programs, sample=sample, seed=REPORT_SEED
+        )
         results[name] = {
             "workloads": [database.workloads[workload] for workload in bridge],
-            "hidden": {"programs": method_statistics(database, replace(protocol, bridge=bridge))},
+            "machines": len(both),
+            "pairs": len(chosen_rows(part, protocol)),
+            "hidden": {"programs": method_statistics(part, protocol)},
         }
-    return {"machines": len(both), "pairs": len(chosen_rows(database, protocol)), "sets": results}
+    if not results:
+        raise ValueError("fewer than two machines have workloads of the suites and other programs")
+    return {"machines": len(both), "pairs": len(chosen_rows(part, protocol)), "sets": results}
 
 
 def method_statistics(database: Database, protocol: Protocol) -> dict[str, Any]:

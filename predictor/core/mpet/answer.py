@@ -11,7 +11,7 @@ from predictor.core.curves import MOST_GRID_VALUES, evaluated_curves, interpolat
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.gathering import Evidence
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, UNKNOWN_SLOPE
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH
 from predictor.core.mpet.transfer import Transfer, downward_shift
 from predictor.core.numerics import FEWEST, TINY, known_mean, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
@@ -21,6 +21,7 @@ from profiles.scaling.features import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
+UNKNOWN_SLOPE = 0.1  # of ln t for each ln n: the uncertainty of a curve outside its measured range
 WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # platforms in an answer, and workloads of each
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
@@ -235,10 +236,8 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
         guess = f"{measured}: beyond, ideal scaling is assumed, corrected by how other workloads scale on the target"
         warnings.append(guess if can_predict_scaling(evidence) else f"no scaling: {measured}")
     elif most > largest:
-        warnings.append(
-            f"the workload was measured with at most {largest} threads: beyond, it is extrapolated by scaling laws and "
-            "by the target's workloads that scale like it up to there"
-        )
+        how = "beyond, it is extrapolated by scaling laws and by the target's workloads that scale like it up to there"
+        warnings.append(f"the workload was measured with at most {largest} threads: {how}")
     if evidence.asked_n.min() < evidence.mean_curve.least_n and evidence.below[1].any():
         fewer = "below, it is extrapolated by scaling laws and other workloads"
         warnings.append(f"the workload was measured with at least {evidence.mean_curve.least_n} threads: {fewer}")

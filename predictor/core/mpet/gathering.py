@@ -411,12 +411,8 @@ def without_outliers(evidence: Evidence) -> Evidence:
     remaining_platforms = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
     if not evidence.has_workload[remaining_platforms].any():  # only platforms without A would remain
         return evidence
-    plausible = replace(
-        evidence,
-        is_known=remaining,
-        curves=np.where(is_outlying[:, :-1], 0.0, evidence.curves),
-        outliers=int(np.count_nonzero(is_outlying)),
-    )
+    curves, outliers = np.where(is_outlying[:, :-1], 0.0, evidence.curves), int(np.count_nonzero(is_outlying))
+    plausible = replace(evidence, is_known=remaining, curves=curves, outliers=outliers)
     on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))

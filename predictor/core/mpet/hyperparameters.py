@@ -10,7 +10,6 @@ ENOUGH = 48  # platforms, workloads or laws; further ones hardly change a mean, 
 MOST_COUNTS, SOME_COUNTS = 16, 4  # thread counts of a curve; further ones take time and improve nothing
 USUAL_COUNT = 3.0  # number of measured profiles that has the same weight as a prior mean
 LEAST_LOG_ERROR = 0.02  # of ln t: the least standard deviation of a measurement
-UNKNOWN_SLOPE = 0.1  # of ln t for each ln n: the uncertainty of a curve outside its measured range
 
 
 @dataclass(frozen=True)

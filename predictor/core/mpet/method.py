@@ -24,7 +24,7 @@ from predictor.core.mpet.kriging import (
     separate_parts,
     workload_weights,
 )
-from predictor.core.mpet.ratios import ratio_transfer
+from predictor.core.mpet.ratios import SLOPE_DEVIATION, ratio_transfer
 from predictor.core.mpet.transfer import mean_transfer, widen_by_noise, with_departures_of_others
 
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # outside, there are too few errors to calibrate the interval
@@ -67,7 +67,11 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
         by_ratios = ratio_transfer(evidence, level, h)
         if of_process:
             by_process = replace(transfer, half_width=transfer.half_width / math.sqrt(of_process))
-            transfer = mean_transfer(by_ratios, by_process, of_ratios / of_process)
+            unlike = SLOPE_DEVIATION * evidence.outside  # A may change unlike T's workloads, alike on all references
+            changes = [(each.platform_weights * unlike).sum(axis=1) for each in (by_ratios, by_process)]
+            transfer = mean_transfer(by_ratios, by_process, of_ratios / of_process, *np.square(changes).mean(axis=1))
+            change = (transfer.platform_weights * unlike * (evidence.below[1] == 0.0)).sum(axis=1)
+            transfer = replace(transfer, half_width=np.hypot(transfer.half_width, change))
         else:
             transfer = by_ratios
         wider = with_departures_of_others(evidence, transfer.half_width, level)
@@ -94,7 +98,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="35",
+    version="36",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

@@ -14,7 +14,7 @@ import numpy as np
 from predictor.core.curves import evaluated_curves
 from predictor.core.metadata import workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, UNKNOWN_SLOPE, Hyperparameters
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, Hyperparameters
 from predictor.core.mpet.transfer import Transfer
 from predictor.core.numerics import (
     MEDIAN_TO_SIGMA,
@@ -32,6 +32,7 @@ from predictor.core.numerics import (
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 
+SLOPE_DEVIATION = 0.5  # of ln t for each ln n outside A's measured range, where A may change unlike T's workloads
 COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) * len(ELEMENTS))
 
 
@@ -122,7 +123,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray, outside: FloatArra
     """Return the guess of each reference by the median of its ratios, and their mean.
 
         c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
-        u_p ~ 1 / ((0.02 + r_p)^2 + (0.1 x_p)^2)
+        u_p ~ 1 / ((0.02 + r_p)^2 + (0.5 x_p)^2)
 
     r_p is the robust deviation of the ratios, averaged over n; x_p the distance in ln n from A's measured range on p.
 
@@ -137,7 +138,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray, outside: FloatArra
     centre = known_median(gap)
     off = np.abs(gap - centre[:, None])
     spread = known_median(off).mean(axis=1) * MEDIAN_TO_SIGMA
-    weights = 1.0 / ((LEAST_LOG_ERROR + spread)[:, None] ** 2 + (UNKNOWN_SLOPE * outside.T) ** 2)
+    weights = 1.0 / ((LEAST_LOG_ERROR + spread)[:, None] ** 2 + (SLOPE_DEVIATION * outside.T) ** 2)
     weights /= weights.sum(axis=0)
     has = np.append(known_of, np.ones((len(known_of), 1), dtype=bool), axis=1)
     share = weights[:, None] * has[:, :, None]

@@ -60,11 +60,12 @@ def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> Float
     return np.asarray(np.minimum(h.shift * variance, h.most_shift))
 
 
-def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transfer:
+def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0, *variances: float) -> Transfer:
     """Return the mean of two transfers in logarithms.
 
     The shares s_1 and s_2 (sum 1) are proportional to the inverse root mean square errors for T's known workloads, the
-    first times `weight`. Half the interval is h_1^s_1 h_2^s_2, as for errors that are fully correlated.
+    first times `weight`. `variances` are added to the mean squares. Half the interval is h_1^s_1 h_2^s_2, as for errors
+    that are fully correlated.
 
     >>> unit, none = np.ones(1), np.zeros(1)
     >>> better = Transfer(np.array([1.0]), np.array([0.2]), unit, unit, none, none, np.array([[0.1]]))
@@ -72,7 +73,8 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0) -> Transf
     >>> mean_transfer(better, worse).value.round(3).tolist()
     [1.25]
     """
-    errors = [float(np.sqrt((each.errors_on_target**2).mean() + TINY)) for each in (one, other)]
+    squares = np.array([(each.errors_on_target**2).mean() for each in (one, other)])
+    errors = np.sqrt(squares + (variances or 0.0) + TINY).tolist()
     share = weight * errors[1] / (weight * errors[1] + errors[0])
     other_share = 1.0 - share
     means = {name: share * value + other_share * getattr(other, name) for name, value in vars(one).items()}

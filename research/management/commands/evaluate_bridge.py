@@ -37,12 +37,19 @@ class Command(BaseCommand):
         parser.add_argument(
             "--programs",
             action="store_true",
-            help="instead of suites, hide all other programs, on the machines that also ran stress-ng",
+            help="instead of suites, hide all other programs, on the machines that also ran suites",
         )
         parser.add_argument(
             "--two-steps",
             action="store_true",
             help="predict from a machine that shares no workload with the targets",
+        )
+        parser.add_argument(
+            "--references",
+            metavar="R",
+            type=int,
+            default=1,
+            help="with --programs, the number of machines on which a program is known (default: 1)",
         )
         parser.add_argument("--json", metavar="OUT", type=Path, help="write sets and statistics to this file")
 
@@ -53,7 +60,7 @@ class Command(BaseCommand):
             if options["programs"] and options["two_steps"]:
                 found = measure_programs_in_two_steps(subject.database)
             elif options["programs"]:
-                found = measure_programs(subject.database, options["sample"])
+                found = measure_programs(subject.database, options["sample"], options["references"])
             elif options["two_steps"]:
                 found = measure_two_steps(Fleet.of(subject.database), options["sample"])
             else:
@@ -63,6 +70,7 @@ class Command(BaseCommand):
         if options["json"]:
             source = f"--dataset ../shared/data/{dataset.name}" if dataset else "(the database)"
             kinds = [f"--{name} " for name in ("programs", "two-steps") if options[name.replace("-", "_")]]
+            kinds += [f"--references {options['references']} "] if options["references"] > 1 else []
             asked = f"{''.join(kinds)}--sample {options['sample']}"
             stored = {
                 "command": f"python -m research evaluate_bridge {source} {asked}",

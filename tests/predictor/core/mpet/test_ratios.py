@@ -233,3 +233,13 @@ def test_a_serial_program_stays_serial_beyond_the_counts_of_half_of_the_machines
     assert answer.n[-1] == 16
     assert answer.time_s[-1] / answer.time_s[0] == pytest.approx(1.0, abs=0.2)
     assert answer.low_s[-1] < answer.time_s[0] < answer.high_s[-1]
+
+
+def test_a_reference_that_ran_the_workload_at_this_count_outweighs_those_that_did_not():
+    """With equal ratios, the second reference was measured 2.5 in ln n from the knot: by 0.5 for each, off by 1.25."""
+    curves = np.zeros((3, 4, 1))
+    curves[1, -1] = 3.0
+    guesses = guess_by_medians(curves, np.ones((3, 3), dtype=bool), np.array([[0.0, 2.5]]))
+    share = 0.02**2 / (2 * 0.02**2 + 1.25**2)  # of the second
+    np.testing.assert_allclose(guesses.weights[:, 0], [1.0 - share, share], rtol=1e-9)
+    np.testing.assert_allclose(guesses.value[-1], 3.0 * share, rtol=1e-9)

@@ -53,6 +53,12 @@ def test_transfers_count_by_how_wrong_they_are_on_the_target(errors, weight, val
     np.testing.assert_allclose(mean.platform_weights.sum(axis=1), 1.0)
 
 
+def test_a_transfer_counts_less_by_the_variance_of_what_was_not_measured():
+    """Errors 0.1 and sqrt(0.1^2 + 0.08) = 0.3."""
+    mean = mean_transfer(transfer(1.0, 0.1), transfer(2.0, 0.1), 1.0, 0.0, 0.08)
+    np.testing.assert_allclose(mean.value, 1.25, rtol=1e-3)
+
+
 def test_the_interval_of_a_mean_is_the_geometric_mean_of_its_parts():
     """Shares 3/4 and 1/4, widths 0.1 and 1.6: their geometric mean is 0.2."""
     mean = mean_transfer(transfer(1.0, 0.1), transfer(2.0, 0.3, half_width=1.6))
