@@ -233,9 +233,10 @@ def measure_programs(database: Database, sample: int, references: int = 1) -> di
             "pairs": len(chosen_rows(part, protocol)),
             "hidden": {"programs": method_statistics(part, protocol)},
         }
-    if not results:
+    widest = results.get("all suites")  # on the machines of the other sets, too
+    if widest is None:
         raise ValueError("fewer than two machines have workloads of the suites and other programs")
-    return {"machines": len(both), "pairs": len(chosen_rows(part, protocol)), "sets": results}
+    return {"machines": widest["machines"], "pairs": widest["pairs"], "sets": results}
 
 
 def method_statistics(database: Database, protocol: Protocol) -> dict[str, Any]:

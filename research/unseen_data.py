@@ -135,11 +135,12 @@ def read_clickbench(clone: Path, machines: Path) -> Iterator[Measured]:
         described = {row["platform_id"].removeprefix("aws/"): row for row in csv.DictReader(file)}
     newest: dict[tuple[str, str], Path] = {}
     for path in sorted(clone.glob("*/results/*/*.json")):  # by database, then by date
-        newest[path.parts[-4], path.stem] = path
+        if path.stem in described:
+            newest[path.parts[-4], path.stem] = path
     times: dict[str, dict[str, list[float]]] = defaultdict(dict)
     for (system, machine), path in newest.items():
         result = json.loads(path.read_text(encoding="utf-8"))
-        if machine not in described or int(result.get("cluster_size") or 1) != 1:
+        if int(result.get("cluster_size") or 1) != 1:
             continue
         for number, runs in enumerate(result["result"]):
             warm = [seconds for seconds in (runs or [])[1:] if isinstance(seconds, float | int)]
@@ -178,6 +179,8 @@ def main() -> None:
     parser.add_argument("--flags", help="one build of spec-cpu2017, such as O3 (default: all)")
     parser.add_argument("--machines", type=Path, help="dataset folder that describes the machines of clickbench")
     options = parser.parse_args()
+    if options.source == "clickbench" and options.machines is None:
+        parser.error("clickbench needs --machines, which describes the machines")
     if options.source == "spec-cpu2017":
         measured = read_spec_cpu2017(options.clone, options.release, options.flags)
     elif options.source == "sbc-bench":

@@ -121,6 +121,8 @@ def test_a_query_has_its_fastest_warm_run_of_the_newest_result_with_all_threads(
     ):
         (clone / path).parent.mkdir(parents=True, exist_ok=True)
         (clone / path).write_text(json.dumps({"cluster_size": nodes, "result": runs}))
+    with pytest.raises(SystemExit):
+        converted(monkeypatch, folder, "clickbench", clone, folder)
     times = converted(monkeypatch, folder, "clickbench", clone, folder, "--machines", machines)
     assert times == {("aws/m.large", "fast/q00"): [0.4], ("aws/m.large", "fast/q03"): [0.25]}
     assert [profile.runs.n.tolist() for profile in read_dataset(folder).profiles] == [[8], [8]]

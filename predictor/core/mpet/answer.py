@@ -21,7 +21,7 @@ from profiles.scaling.features import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 
-UNKNOWN_SLOPE = 0.1  # of ln t for each ln n: the uncertainty of a curve outside its measured range
+UNKNOWN_SLOPE = 0.1  # of ln t for each ln n: the uncertainty of a curve beyond T's measured range
 WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t
 CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # platforms in an answer, and workloads of each
 FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other

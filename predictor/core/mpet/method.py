@@ -69,7 +69,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
             by_process = replace(transfer, half_width=transfer.half_width / math.sqrt(of_process))
             unlike = SLOPE_DEVIATION * evidence.outside  # A may change unlike T's workloads, alike on all references
             changes = [(each.platform_weights * unlike).sum(axis=1) for each in (by_ratios, by_process)]
-            transfer = mean_transfer(by_ratios, by_process, of_ratios / of_process, *np.square(changes).mean(axis=1))
+            transfer = mean_transfer(by_ratios, by_process, of_ratios / of_process, np.square(changes).mean(axis=1))
             change = (transfer.platform_weights * unlike * (evidence.below[1] == 0.0)).sum(axis=1)
             transfer = replace(transfer, half_width=np.hypot(transfer.half_width, change))
         else:

@@ -60,11 +60,11 @@ def downward_shift(variance: FloatArray, h: Hyperparameters = DEFAULTS) -> Float
     return np.asarray(np.minimum(h.shift * variance, h.most_shift))
 
 
-def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0, *variances: float) -> Transfer:
+def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0, more: FloatArray | float = 0.0) -> Transfer:
     """Return the mean of two transfers in logarithms.
 
     The shares s_1 and s_2 (sum 1) are proportional to the inverse root mean square errors for T's known workloads, the
-    first times `weight`. `variances` are added to the mean squares. Half the interval is h_1^s_1 h_2^s_2, as for errors
+    first times `weight`. `more` (2,) is added to the mean squares. Half the interval is h_1^s_1 h_2^s_2, as for errors
     that are fully correlated.
 
     >>> unit, none = np.ones(1), np.zeros(1)
@@ -74,7 +74,7 @@ def mean_transfer(one: Transfer, other: Transfer, weight: float = 1.0, *variance
     [1.25]
     """
     squares = np.array([(each.errors_on_target**2).mean() for each in (one, other)])
-    errors = np.sqrt(squares + (variances or 0.0) + TINY).tolist()
+    errors = np.sqrt(squares + more + TINY).tolist()
     share = weight * errors[1] / (weight * errors[1] + errors[0])
     other_share = 1.0 - share
     means = {name: share * value + other_share * getattr(other, name) for name, value in vars(one).items()}

@@ -55,7 +55,7 @@ def test_transfers_count_by_how_wrong_they_are_on_the_target(errors, weight, val
 
 def test_a_transfer_counts_less_by_the_variance_of_what_was_not_measured():
     """Errors 0.1 and sqrt(0.1^2 + 0.08) = 0.3."""
-    mean = mean_transfer(transfer(1.0, 0.1), transfer(2.0, 0.1), 1.0, 0.0, 0.08)
+    mean = mean_transfer(transfer(1.0, 0.1), transfer(2.0, 0.1), more=np.array([0.0, 0.08]))
     np.testing.assert_allclose(mean.value, 1.25, rtol=1e-3)
 
 
