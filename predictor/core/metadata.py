@@ -126,6 +126,7 @@ def _codes(words: object) -> IntArray:
     return codes
 
 
+@lru_cache(maxsize=2**14)
 def words_of(name: str) -> tuple[str, ...]:
     """Return the distinct words of a workload's name, without numbers, which denote its input or its version.
 

@@ -177,7 +177,7 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
     often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
     often[query.workload] = False
     missing = np.flatnonzero(often & (table[-1] < 0))
-    if 2 * len(missing) > len(workloads):
+    if len(workloads) < MOST_EXAMINED and 2 * len(missing) > len(workloads):
         others = _platforms_like_target(database, query, platforms, workloads, groups)
         more = visible_table(database, others, groups)
         shares = (more[:, workloads] >= 0).any(axis=1) & (more[:, missing] >= 0).any(axis=1)

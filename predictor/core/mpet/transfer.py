@@ -213,8 +213,15 @@ def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:
     """Return |gap - median| for the known gaps (pairs of machines, W, J), flattened. With several `applications` (W,)
     the median is that of the other applications."""
     gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST]
-    off = np.empty(gap.shape)
+    known, are_alike = ~np.isnan(gap), (applications == applications[0]).all()
+    # Leave out the workloads that no pair has, and below the pairs without the application: a database may have
+    # thousands of workloads and hundreds of applications.
+    shared = known.any(axis=(0, 2))
+    gap, known, applications = gap[:, shared], known[:, shared], applications[shared]
+    off = np.full(gap.shape, np.nan)
     for application in np.unique(applications).tolist():
-        members = applications == application
-        off[:, members] = gap[:, members] - known_median(gap if members.all() else gap[:, ~members])[:, None]
+        members = (applications == application)[:, None]
+        pairs = np.flatnonzero((known & members).any(axis=(1, 2)))
+        centre = known_median(gap[pairs] if are_alike else np.where(members, np.nan, gap[pairs]))
+        off[pairs] = np.where(members, gap[pairs] - centre[:, None], off[pairs])
     return np.asarray(np.abs(off[~np.isnan(off)]))

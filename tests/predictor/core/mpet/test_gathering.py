@@ -13,6 +13,7 @@ from predictor.core.metadata import platform_metadata
 from predictor.core.methods import Query
 from predictor.core.mpet import gathering
 from predictor.core.mpet.gathering import gather_evidence, nearest_platforms, without_outliers
+from predictor.core.mpet.method import MpetSettings, evidence_with_parts
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, cut_at, scaled, with_times, without_rows
 from tests.predictor.core.databases import TIME_ONLY
 from tests.predictor.core.mpet.asking import predict
@@ -117,6 +118,19 @@ def test_of_very_many_workloads_some_are_looked_at(monkeypatch):
     assert set(known) | {19, 20, 21, 22, 23} <= set(found.workloads.tolist())
     assert not set(rare) & set(found.workloads.tolist())
     assert np.isfinite(predict(database, workload, 0).time_s).all()
+
+
+def test_platforms_without_the_workload_are_no_references_of_a_target_with_very_many(monkeypatch):
+    """T has as many workloads as are used, and lacks three times as many that others have. Nothing is filled in, and
+    every reference must have A: a profile that does not exist counted as 1 s."""
+    database = curve_database(3, 30, 24)
+    target, workload = 0, 23
+    database = database.without([[target]], np.arange(5, 23)).without([np.arange(1, 20)], workload)
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 5)
+    evidence, _ = evidence_with_parts(database, Query(workload, target), MpetSettings())
+    assert evidence.measured_on_target.sum() == 5
+    assert evidence.has_workload.all()
+    assert set(evidence.platforms.tolist()) <= set(range(20, 30))
 
 
 # --- Which references are looked at where very many have the workload ---
