@@ -1,7 +1,7 @@
 """Quick estimates of one workload on many targets, by which a long ranking is ordered before it is computed.
 
-Data that do not depend on the target are shared: curves, speeds, and the correlations of the workloads with A. Each
-target then uses its nearest references only. Measurements of A on a target are not used for that target's estimate.
+Data that do not depend on the target are shared. Each target uses its nearest references only. Measurements of A on a
+target are not used for that target's estimate.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from predictor.core.database import Database
 from predictor.core.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.beyond import Agreement, agreements_inside, growth_below, growth_counts, growth_on_platform
 from predictor.core.mpet.gathering import MeanCurve, curves_at
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, SOME_COUNTS
-from predictor.core.numerics import FEWEST, TINY, lower_medians
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, LEAST_LOG_ERROR, SOME_COUNTS
+from predictor.core.mpet.ratios import SLOPE_DEVIATION
+from predictor.core.numerics import FEWEST, MEAN_TO_SIGMA, TINY, known_median, lower_medians
 from predictor.core.references import groups_of_same_origin
 from predictor.core.screening import FEWEST_JUDGING, LEAST_FACTOR, asked_times, outlying_profiles
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -33,7 +34,6 @@ MOST_COMPARED_WORKLOADS = 64  # number of these workloads in the distances betwe
 MOST_ESTIMATE_REFERENCES = 4096  # number of references among which the nearest ones are found
 TYPICAL_PAIRS_PLATFORMS = 128  # number of platforms from which the typical distance is computed
 TARGETS_AT_ONCE = 128  # limits the memory
-CORRELATION_WEIGHT_FLOOR = 0.05  # added to squared correlations as a minimum weight of a workload
 
 
 def estimate_targets(
@@ -41,12 +41,11 @@ def estimate_targets(
 ) -> Iterator[EstimatedTimes]:
     """Yield estimates of the time of A on each target, at its fastest n or at the given n; NaN if there is no evidence.
 
-        t = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b))),    sum u = sum v = 1
+        t = sum_p u_p (z(p,A) + median_b (z(T,b) - z(p,b))),    sum u = 1
 
-    z is ln(n t(n)) at six thread counts minus the mean of the workload. u are the weights of ordinary kriging from the
-    16 nearest references by the variance of (z(T,b) - z(p,b)) over the workloads, with negative ones set to 0. v_b is
-    max(correlation with A, 0)^2 + 0.05, and the correlation is computed without T. Outlying profiles of other workloads
-    count as unknown, and u_p is 0 if the estimate from p is far from the median of the nearest references.
+    z is ln(n t(n)) at six thread counts, and u are the weights of `guess_by_medians`, for the 16 references nearest by
+    the variance of z(T,b) - z(p,b) over the workloads and by metadata. Outlying profiles of other workloads count as
+    unknown, and u_p is 0 if the estimate from p is far from the median of the nearest references.
 
     The same arrays are yielded after each part of the targets, so that a request can stop in between. The last ones are
     complete. On 1,995 servers the estimates have a median difference of 8 % from the method's answers.
@@ -75,14 +74,10 @@ class SharedCurves:
     rows: IntArray  # (P, B), -1 = none
     is_known: FloatArray  # (P, B), 0 or 1
     levels: FloatArray  # (C, P, B) minus the workload's mean
-    rests: FloatArray  # (C, P, B) minus the means of the workload and the platform
-    speeds: FloatArray  # (C, P)
     references: IntArray  # (R,) ascending
     rows_of_a: IntArray  # (R,)
     of_a: FloatArray  # (C, R)
     mean: MeanCurve
-    rest_sums: FloatArray  # (C, B) over the references
-    rest_squares: FloatArray  # (C, B)
     asked: float  # least error of an excluded reference, relative to the usual error
     typical: float = 1.0  # median variance of the differences between two references
 
@@ -121,8 +116,6 @@ class SharedCurves:
         values *= is_known
         values -= (values.sum(axis=1) / np.maximum(is_known.sum(axis=0), 1.0))[:, None]
         values *= is_known
-        speeds = values.sum(axis=2) / np.maximum(is_known.sum(axis=1), 1.0)
-        rests = (values - speeds[:, :, None]) * is_known
         of_a, mean = _curves_of_a(
             database, np.append(rows[references], rows_of_a[:, None], axis=1), references, workloads, columns
         )
@@ -134,14 +127,10 @@ class SharedCurves:
             rows,
             is_known,
             levels=values,
-            rests=rests,
-            speeds=speeds,
             references=references,
             rows_of_a=rows_of_a,
             of_a=of_a,
             mean=mean,
-            rest_sums=rests[:, references].sum(axis=1),
-            rest_squares=np.einsum("crb,crb->cb", rests[:, references], rests[:, references]),
             asked=outlier_times,
         )
         sample = sampled(references, TYPICAL_PAIRS_PLATFORMS)
@@ -250,13 +239,7 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     K = min(NEAREST_REFERENCES, len(shared.references))
     nearest = np.sort(np.argpartition(distances, K - 1, axis=1)[:, :K], axis=1)
     is_usable = np.isfinite(np.take_along_axis(distances, nearest, axis=1))
-    platforms = shared.references[nearest]
-    weights = _kriging_weights(shared, targets, nearest, is_usable)
-    share = shared.is_known[platforms] * (shared.is_known[targets] * _workload_weights(shared, targets))[:, None]
-    share /= np.maximum(share.sum(axis=2, keepdims=True), TINY)
-    estimates = shared.of_a[:, nearest]
-    for column, levels in enumerate(shared.levels):
-        estimates[column] += np.einsum("tkb,tkb->tk", share, levels[targets][:, None] - levels[platforms])
+    weights, estimates = _ratio_guesses(shared, targets, nearest, is_usable)
     # Exclude references with estimates that deviate by a factor of 2 and by `asked` times the usual error.
     level, counts = np.where(is_usable, estimates.mean(axis=0), np.inf), is_usable.sum(axis=1)
     deviation = np.abs(level - lower_medians(level, counts)[:, None])
@@ -270,71 +253,45 @@ def _carried_values(shared: SharedCurves, targets: IntArray) -> FloatArray:
     return values
 
 
+def _ratio_guesses(
+    shared: SharedCurves, targets: IntArray, nearest: IntArray, is_usable: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weights and the guesses of A by median ratios, (C, T, K) both, as `guess_by_medians` does, but with
+    mean deviations in place of medians."""
+    platforms, step = shared.references[nearest], -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
+    both = (shared.is_known[targets, None, ::step] * shared.is_known[platforms, ::step]) > 0
+    guesses, spread = shared.of_a[:, nearest], np.zeros(nearest.shape)
+    for column, levels in enumerate(shared.levels):
+        gap = np.where(both, levels[targets, None, ::step] - levels[platforms, ::step], np.nan)
+        centre = known_median(gap.reshape(-1, gap.shape[-1])).reshape(nearest.shape)
+        off = np.nan_to_num(np.abs(gap - centre[..., None])).sum(axis=-1) / np.maximum(both.sum(axis=-1), 1)
+        guesses[column] += np.nan_to_num(centre)
+        spread += off * MEAN_TO_SIGMA / len(shared.columns)
+    outside = shared.evaluated.outside[shared.columns].take(shared.evaluated.pattern[shared.rows_of_a], axis=1)
+    weights = is_usable / ((LEAST_LOG_ERROR + spread) ** 2 + (SLOPE_DEVIATION * outside[:, nearest]) ** 2)
+    return weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY), guesses
+
+
 def _variances(shared: SharedCurves, first: IntArray, second: IntArray) -> FloatArray:
-    """Return the variances of the differences of levels of platforms (..., K) and (..., M), as (..., K, M), over some
-    workloads and the first and last column; NaN where no workload is shared.
+    """Return the variances of the differences of levels between the platforms `first` (K,) and `second` (M,), (K, M),
+    over some workloads and the first and last column; NaN where no workload is shared.
 
         var = (sum x^2 m_y + sum m_x y^2 - 2 sum x y) / c - ((sum x m_y - sum m_x y) / c)^2,    c = sum m_x m_y
     """
     step = -(-shared.is_known.shape[1] // MOST_COMPARED_WORKLOADS)
     ends = sorted({0, len(shared.columns) - 1})
-    x, y = (np.concatenate([shared.levels[c][of, ::step] for c in ends], axis=-1) for of in (first, second))
-    x_known, y_known = (np.concatenate([shared.is_known[of, ::step]] * len(ends), axis=-1) for of in (first, second))
-    y, y_known = np.swapaxes(y, -1, -2), np.swapaxes(y_known, -1, -2)
-    count = x_known @ y_known
+    x, y = (np.concatenate([shared.levels[c][of, ::step] for c in ends], axis=1) for of in (first, second))
+    x_known, y_known = (np.concatenate([shared.is_known[of, ::step]] * len(ends), axis=1) for of in (first, second))
+    count = x_known @ y_known.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        squares = ((x * x) @ y_known + x_known @ (y * y) - 2.0 * (x @ y)) / count
-        return np.asarray(np.maximum(squares - ((x @ y_known - x_known @ y) / count) ** 2, 0.0))
+        squares = ((x * x) @ y_known.T + x_known @ (y * y).T - 2.0 * (x @ y.T)) / count
+        return np.asarray(np.maximum(squares - ((x @ y_known.T - x_known @ y.T) / count) ** 2, 0.0))
 
 
 def _distances(shared: SharedCurves, first: IntArray, second: IntArray) -> FloatArray:
-    """Return the distances of platforms (..., K) and (..., M) in behaviour and metadata; NaN where they share no
-    workload."""
+    """Return the distances between the platforms `first` (K,) and `second` (M,) in behaviour and metadata, (K, M); NaN
+    where they share no workload."""
     behaviour = _variances(shared, first, second) / shared.typical
     x, y = shared.metadata.vectors[first], shared.metadata.vectors[second]
-    paper = (x**2).sum(axis=-1)[..., :, None] + (y**2).sum(axis=-1)[..., None, :] - 2.0 * x @ np.swapaxes(y, -1, -2)
+    paper = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2.0 * x @ y.T
     return np.asarray(behaviour + DEFAULTS.paper_share * np.maximum(paper, 0.0))
-
-
-def _kriging_weights(shared: SharedCurves, targets: IntArray, nearest: IntArray, is_usable: BoolArray) -> FloatArray:
-    """Return the weights of the near references (C, T, K), with sum 1 over those that a target may use, 0 for the
-    others.
-
-    Negative weights are set to 0: variances over different workloads are not a metric, so that the system may be nearly
-    singular, and its solution may lead to times that no machine can have.
-    """
-    platforms = np.concatenate([shared.references[nearest], targets[:, None]], axis=1)
-    distance = np.nan_to_num(_distances(shared, platforms, platforms), nan=np.inf)
-    cpu = shared.metadata.cpu[platforms]
-    covariance = DEFAULTS.smooth * np.exp(-distance / DEFAULTS.smooth_length)
-    covariance += DEFAULTS.short * np.exp(-np.sqrt(distance / DEFAULTS.short_length))
-    covariance += DEFAULTS.twin_cpu_model * (cpu[:, :, None] == cpu[:, None])
-    is_used = np.append(is_usable, np.ones((len(targets), 1), dtype=bool), axis=1).astype(np.float64)
-    covariance *= is_used[:, :, None] * is_used[:, None]
-    outside = shared.evaluated.outside[shared.columns].take(shared.evaluated.pattern[shared.rows_of_a], axis=1)
-    noise = DEFAULTS.noise + DEFAULTS.outside_noise * outside[:, nearest] ** 2 + (1.0 - is_used[:, :-1])
-    matrices = covariance[:, :-1, :-1] + noise[..., None] * np.eye(nearest.shape[1])
-    right = np.stack([covariance[:, :-1, -1], is_used[:, :-1]], axis=-1)
-    through, ones = np.moveaxis(np.linalg.solve(matrices, np.broadcast_to(right, (*matrices.shape[:-1], 2))), -1, 0)
-    short = 1.0 - through.sum(axis=-1)
-    weights = np.maximum(through + ones * (short / np.maximum(ones.sum(axis=-1), TINY))[..., None], 0.0)
-    return np.asarray(weights / np.maximum(weights.sum(axis=-1, keepdims=True), TINY))
-
-
-def _workload_weights(shared: SharedCurves, targets: IntArray) -> FloatArray:
-    """Return max(correlation with A, 0)^2 + 0.05 over the references without each target, (T, B)."""
-    of_a = shared.of_a - shared.speeds[:, shared.references]
-    place = np.searchsorted(shared.references, targets).clip(max=len(shared.references) - 1)
-    itself = (shared.references[place] == targets).astype(np.float64)
-    removed_a, removed = of_a[:, place] * itself, shared.rests[:, targets] * itself[:, None]
-    count = np.maximum(len(shared.references) - itself, 1.0)
-    all_of_a = np.zeros(shared.speeds.shape)
-    all_of_a[:, shared.references] = of_a
-    products = (all_of_a[:, None] @ shared.rests) - removed_a[:, :, None] * removed
-    sums, sums_of_a = shared.rest_sums[:, None] - removed, of_a.sum(axis=1)[:, None] - removed_a
-    squares = shared.rest_squares[:, None] - removed**2 - sums**2 / count[:, None]
-    squares_of_a = (of_a**2).sum(axis=1)[:, None] - removed_a**2 - sums_of_a**2 / count
-    products -= sums * (sums_of_a / count)[:, :, None]
-    units = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) * np.maximum(squares_of_a.sum(axis=0), 0.0)[:, None])
-    correlation = products.sum(axis=0) / (units + TINY)
-    return np.asarray(np.maximum(correlation, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)

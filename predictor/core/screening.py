@@ -22,7 +22,9 @@ ABSURD_FACTOR, ABSURD_DEVIATIONS = 20.0, 8.0  # factor, and robust standard devi
 TIMES_A_KIND = 4.0  # outlying platforms of a kind, relative to those of other workloads
 
 
-def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatArray) -> BoolArray:
+def outlying_profiles(
+    curves: FloatArray, is_known: BoolArray, on_paper: FloatArray, displaced: FloatArray | float = 0.0
+) -> BoolArray:
     """Return which profiles (P, B) are outlying, by ln(n t(n)) at the first and the last knot.
 
         x = asinh(rest / spread),    miss = root mean square over both knots of (x - expected)
@@ -41,7 +43,9 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
     outlying, if they are at least three and four times as many as for other workloads. With two platforms it cannot
     be decided which one is wrong.
 
-    Parameters: `curves` (J, P, B) in ln of seconds, `is_known` (P, B), `on_paper` (P, F), the platforms' metadata.
+    Parameters: `curves` (J, P, B) in ln of seconds, `is_known` (P, B), `on_paper` (P, F), the platforms' metadata;
+    `displaced` (P, B), the distance in ln n between the thread count at which a profile was measured and that of other
+    platforms, for profiles that do not show how they scale. Serial programs are off by it, so it is subtracted.
 
     >>> curves = np.add.outer(np.arange(6.0), np.arange(4.0))
     >>> curves[2, 1] += 7
@@ -74,7 +78,7 @@ def outlying_profiles(curves: FloatArray, is_known: BoolArray, on_paper: FloatAr
 
         growth = np.exp(expected)
         off = rest - spread / 2 * (growth - 1.0 / growth)  # sinh(expected), as with asinh
-        log_factor = _root_mean_square(off)
+        log_factor = _root_mean_square(off) - displaced
         is_off = can_be_far & (log_factor > np.log(LEAST_FACTOR))
         others = max(int(np.count_nonzero(is_off & (times > STRONG_TIMES))) - 1, 0)
         is_absurd = can_be & (log_factor > np.maximum(np.log(ABSURD_FACTOR), ABSURD_DEVIATIONS * spread))

@@ -389,14 +389,22 @@ def diverse_table(results: Results) -> str:
 def known_n_table(questions: Sequence[BeyondQuestion], results: Results) -> str:
     """Return the errors and intervals of the methods beyond the known thread counts.
 
-    There is one row for each dataset, set of known thread counts, and range of predicted n.
+    There is one row for each dataset, set of known thread counts, and range of predicted n. If everything is known with
+    all threads alone, another row has the errors at all measured n.
     """
     methods = ("ideal", "amdahl", "usl", "speed-ratio-per-n", "kernel-ridge")
     rows = []
     for study in studies_beyond():
         if study.question not in questions:
             continue
-        for distance, of_method in results[study.name]["distances"].items():
+        found = results[study.name]
+        ranges = dict(found["distances"])
+        if study.question == "known-most":
+            ranges["all n"] = {
+                method: {**of_method["full"], "coverage": of_method["coverage"]}
+                for method, of_method in found["results"].items()
+            }
+        for distance, of_method in ranges.items():
             ours = of_method["mpet"]
             cells = [f"{slashed_numbers(ours, MEAN_AND_MEDIAN)} ({100 * ours['coverage']:.0f})"]
             cells += [slashed_numbers(of_method[method], MEAN_AND_MEDIAN) for method in methods]

@@ -43,8 +43,11 @@ class MpetConfidence(AnswerConfidence):
     negative_weight: float
 
 
-def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth | None, level: float) -> Answer:
-    """Return the answer to the query of the evidence. `growth` is the change beyond the measured thread counts."""
+def answer_from_transfer(
+    evidence: Evidence, transfer: Transfer, growth: Growth | None, to_one: Growth | None, level: float
+) -> Answer:
+    """Return the answer to the query of the evidence. `growth` is the change beyond the thread counts of A, `to_one`
+    that below those of T."""
     database, n, mean, u = evidence.database, evidence.asked_n, evidence.mean_curve, transfer.platform_weights
     # Interpolate the differences of the knots from A's mean curve at every n, and at 1 (last); they are constant
     # outside. The interval is widened where T was not measured, by an amount that is not calibrated.
@@ -56,14 +59,18 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     log_thread_time = interpolate_rows(gap[None], evidence.n, known)[0] + mean.at(x)
     half_width = np.hypot(np.interp(x, evidence.log_n, transfer.half_width), normal_factor(level) * np.sqrt(of_shape))
     beyond = np.log(counts) - np.log(evidence.largest_on_target if mean.largest_n > 1 else 1)
-    half_width += UNKNOWN_SLOPE * np.maximum(beyond, 0.0)
-    half_width = np.hypot(half_width, normal_factor(level) * np.interp(x, evidence.log_n, spread_beyond(evidence, u)))
+    half_width += UNKNOWN_SLOPE * np.maximum(np.maximum(beyond, np.log(evidence.least_on_target / counts)), 0.0)
+    half_width = np.hypot(half_width, normal_factor(level) * np.interp(x, evidence.log_n, spread_outside(evidence, u)))
     credible_n = None
     if growth is not None:
         log_thread_time += growth.at(growth.value, counts)
         half_width = np.hypot(half_width, growth.at(growth.half_width, counts))
         log_time = (transfer.value - evidence.log_n)[evidence.n <= growth.n[0]]
         credible_n = growth.credible_n(float(log_time.min() - log_time[-1]))
+    if to_one is not None:
+        inside, share = np.minimum(counts, to_one.n[-1]), unknown_share(evidence, u, counts)
+        log_thread_time += share * to_one.at(to_one.value, inside)
+        half_width = np.hypot(half_width, share * to_one.at(to_one.half_width, inside))
     half_width = np.minimum(half_width, WIDEST_HALF_WIDTH)[:-1]
     thread_time = np.exp(log_thread_time)
     time_s = thread_time[:-1] / n
@@ -101,15 +108,27 @@ def answer_from_transfer(evidence: Evidence, transfer: Transfer, growth: Growth 
     )
 
 
-def spread_beyond(evidence: Evidence, platform_weights: FloatArray) -> FloatArray:
-    """Return the deviation over the references of the change of A from the last n measured on T to each knot (J,), at
-    least that at the knots before, where more references were measured."""
-    last = int(np.searchsorted(evidence.n, min(evidence.largest_on_target, evidence.n[-1])))
-    change = evidence.of_workload - evidence.of_workload[last]
+def unknown_share(evidence: Evidence, platform_weights: FloatArray, n: IntArray) -> FloatArray:
+    """Return the share of the references, by their weights, on which A was not measured both at n (N,) or less and at
+    further counts, (N,)."""
+    evaluated, rows = evaluated_curves(evidence.database), evidence.rows[:-1, -1]
+    measured = evaluated.measured[:, evaluated.pattern[rows]]
+    least = np.where(np.count_nonzero(measured, axis=0) > 1, evaluated.n[measured.argmax(axis=0)], n.max() + 1)
+    weights = np.abs(platform_weights).mean(axis=0)
+    return np.asarray((least > n[:, None]) @ weights / weights.sum())
+
+
+def spread_outside(evidence: Evidence, platform_weights: FloatArray) -> FloatArray:
+    """Return the deviation over the references of the change of A from the nearest n measured on T to each knot (J,),
+    at least that at the knots between, where more references were measured."""
+    first, last = np.searchsorted(evidence.n[:-1], [evidence.least_on_target, evidence.largest_on_target])
+    place = np.arange(len(evidence.n))
+    change = evidence.of_workload - evidence.of_workload[np.clip(place, first, last)]
     weights = np.abs(platform_weights).mean(axis=0) * (evidence.outside == 0) + TINY
     departure = change - np.average(change, axis=1, weights=weights)[:, None]
     deviation = np.sqrt(np.average(departure**2, axis=1, weights=weights))
-    return np.maximum.accumulate(deviation * (np.arange(len(deviation)) > last))
+    below = np.maximum.accumulate((deviation * (place < first))[::-1])[::-1]
+    return below + np.maximum.accumulate(deviation * (place > last))
 
 
 def unknown_shape(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
@@ -241,6 +260,9 @@ def answer_warnings(evidence: Evidence, transfer: Transfer, credible_n: int | No
     if evidence.asked_n.min() < evidence.mean_curve.least_n and evidence.below[1].any():
         fewer = "below, it is extrapolated by scaling laws and other workloads"
         warnings.append(f"the workload was measured with at least {evidence.mean_curve.least_n} threads: {fewer}")
+    if evidence.asked_n.min() < evidence.least_on_target:
+        fewer = "below, it is extrapolated by scaling laws and the references"
+        warnings.append(f"the target was measured with at least {evidence.least_on_target} threads: {fewer}")
     if credible_n is not None and credible_n < most:
         odds = f"{whole_percent(CREDIBILITY)} probable"
         warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {odds}")

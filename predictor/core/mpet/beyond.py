@@ -170,18 +170,33 @@ def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
 
     The counts of the growth depend on T alone, because the answer at one n must not depend on the other requested n.
     """
-    database, last = evidence.database, evidence.mean_curve.largest_n
+    last = evidence.mean_curve.largest_n
     if last == 1 or evidence.asked_n.max() <= last:
         return None
-    companions = np.flatnonzero(evidence.measured_on_target)
+    n = growth_counts(evidence.database, evidence.target, evidence.rows[-1, :-1], last)
+    return _growth_on_target(evidence, n, level)
+
+
+def growth_to_one(evidence: Evidence, level: float) -> Growth | None:
+    """Return the growth of A on T from the least n measured on T down to n = 1, by scaling laws that agree with A on
+    the references; None if that is 1. The counts ascend."""
+    first = evidence.least_on_target
+    if first == 1:
+        return None
+    powers = 2 ** np.arange(np.ceil(np.log2(first)), dtype=np.int64)
+    growth = _growth_on_target(evidence, np.append(powers, first)[::-1], level)
+    return Growth(**{name: values[::-1] for name, values in vars(growth).items()})
+
+
+def _growth_on_target(evidence: Evidence, n: IntArray, level: float) -> Growth:
+    database, target, companions = evidence.database, evidence.target, np.flatnonzero(evidence.measured_on_target)
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
     agreements = agreements_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions])
-    n = growth_counts(database, evidence.target, rows[-1, :-1], last)
-    # If T has fewer threads than `last` there is no such knot; then no companion was measured beyond it either.
-    at_last = evidence.curves[np.searchsorted(evidence.n[:-1], last), -1, companions]
+    # If T has fewer threads than n[0] there is no such knot; then no companion was measured beyond it either.
+    at_first = evidence.curves[np.searchsorted(evidence.n[:-1], n[0]), -1, companions]
     families = application_families(evidence)[companions]
     return growth_on_platform(
-        database, evidence.target, rows[-1, :-1], n, at_last, agreements=agreements, families=families, level=level
+        database, target, rows[-1, :-1], n, at_first, agreements=agreements, families=families, level=level
     )
 
 

@@ -73,7 +73,8 @@ class Evidence:
     asked_n: IntArray  # thread counts of the query
     mean_curve: MeanCurve  # of A over the references
     measured_at_one: float  # share of references on which A was measured at n = 1
-    largest_on_target: int  # largest n at which any workload was measured on T
+    least_on_target: int  # least and largest n at which any workload was measured on T
+    largest_on_target: int
     outliers: int = 0  # number of profiles left out
     fill_errors: FloatArray | None = None  # (J, R, B): leave-one-out errors of the filled-in workloads
 
@@ -164,6 +165,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
         asked_n=predicted_thread_counts(database, query.target, query.n),
         mean_curve=mean_curve,
         measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_a)) / np.count_nonzero(rows[:-1, -1] >= 0)),
+        least_on_target=int(evaluated.n[on_target[0]]),
         largest_on_target=int(evaluated.n[on_target[-1]]),
     )
 
@@ -402,7 +404,14 @@ def without_outliers(evidence: Evidence) -> Evidence:
     is_known = np.append(evidence.is_known, np.append(evidence.has_workload, False)[:, None], axis=1)
     of_workload = np.pad(evidence.of_workload[[0, -1]], ((0, 0), (0, 1)))[:, :, None]  # T's 0 is not used
     on_paper = evidence.metadata.vectors[[*evidence.platforms, evidence.target]]
-    is_outlying = outlying_profiles(np.append(evidence.curves[[0, -1]], of_workload, axis=2), is_known, on_paper)
+    # A profile of A with a single thread count does not show how it scales.
+    evaluated, displaced = evaluated_curves(evidence.database), np.zeros(is_known.shape)
+    measured = evaluated.measured[:, evaluated.pattern[evidence.rows[:-1, -1]]] & evidence.has_workload
+    largest = evaluated.log_n[len(measured) - 1 - measured[::-1].argmax(axis=0)]
+    distance = np.abs(largest - np.median(largest[evidence.has_workload]))
+    displaced[:-1, -1] = distance * (np.count_nonzero(measured, axis=0) == 1)
+    curves = np.append(evidence.curves[[0, -1]], of_workload, axis=2)
+    is_outlying = outlying_profiles(curves, is_known, on_paper, displaced)
     if is_known[-1].sum() < FEWEST:
         is_outlying[-1] = False  # with two workloads on T it cannot be decided which one is wrong
     if not is_outlying.any():

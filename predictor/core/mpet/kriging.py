@@ -344,7 +344,9 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
     on_target *= evidence.measured_on_target
     value = parts.speed[:, -1] + (kriged.weights * parts.residual).sum(axis=1)
     prior = weights_by_name(likeness_of_names(evidence.database, evidence.workloads, evidence.workload))
-    value += unexplained_gain(left_out_alone[:, :, :-1], left_out_alone[:, :, -1], on_target, prior, h)
+    gain = unexplained_gain(left_out_alone[:, :, :-1], left_out_alone[:, :, -1], on_target, prior, h)
+    usual = np.sqrt((on_target**2).sum(axis=1) / np.count_nonzero(evidence.measured_on_target))
+    value += clip_to(gain, h.clip * usual + TINY)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:
         added = carried_fill_errors(evidence.fill_errors, parts, h)

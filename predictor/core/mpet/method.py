@@ -11,7 +11,7 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
-from predictor.core.mpet.beyond import growth_beyond, with_growth_below
+from predictor.core.mpet.beyond import growth_beyond, growth_to_one, with_growth_below
 from predictor.core.mpet.gathering import Evidence, check_evidence, gather_evidence, without_outliers
 from predictor.core.mpet.hyperparameters import DEFAULTS, MANY_REFERENCES, SOME_REFERENCES, Hyperparameters
 from predictor.core.mpet.kriging import (
@@ -24,7 +24,7 @@ from predictor.core.mpet.kriging import (
     separate_parts,
     workload_weights,
 )
-from predictor.core.mpet.ratios import SLOPE_DEVIATION, ratio_transfer
+from predictor.core.mpet.ratios import ratio_transfer, slope_deviations
 from predictor.core.mpet.transfer import mean_transfer, widen_by_noise, with_departures_of_others
 
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # outside, there are too few errors to calibrate the interval
@@ -67,7 +67,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
         by_ratios = ratio_transfer(evidence, level, h)
         if of_process:
             by_process = replace(transfer, half_width=transfer.half_width / math.sqrt(of_process))
-            unlike = SLOPE_DEVIATION * evidence.outside  # A may change unlike T's workloads, alike on all references
+            unlike = slope_deviations(evidence)  # A may change unlike T's workloads, alike on all references
             changes = [(each.platform_weights * unlike).sum(axis=1) for each in (by_ratios, by_process)]
             transfer = mean_transfer(by_ratios, by_process, of_ratios / of_process, np.square(changes).mean(axis=1))
             change = (transfer.platform_weights * unlike * (evidence.below[1] == 0.0)).sum(axis=1)
@@ -78,7 +78,9 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
         half_width = np.sqrt(of_ratios * wider**2 + (1.0 - of_ratios) * transfer.half_width**2)
         transfer = replace(transfer, half_width=half_width)
     transfer = widen_by_noise(evidence, transfer, level, of_ratios)
-    return answer_from_transfer(evidence, transfer, growth_beyond(evidence, level), level)
+    return answer_from_transfer(
+        evidence, transfer, growth_beyond(evidence, level), growth_to_one(evidence, level), level
+    )
 
 
 def evidence_with_parts(
@@ -98,7 +100,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="36",
+    version="37",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

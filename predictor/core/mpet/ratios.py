@@ -58,13 +58,15 @@ class Guesses(NamedTuple):
 def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
     """Return the transfer of A by median ratios, corrected by a Gaussian process over workloads.
 
-        t = guess(A) + share m(A),    m(A) = k' (K + noise)^-1 departures of T's workloads
+        t = guess(A) + share m(A) (3^2 + 1) / (3^2 + max(v, 1)),    m(A) = k' (K + noise)^-1 departures of T's workloads
 
     K and k are those of `workload_covariance`, and share is the `explained_share`. m is the mean of two such terms,
-    without and with the similarity of names added to K and k, weighted by their errors (`shares_by_error`).
-    Beyond the last n measured on T, A changes as on references: t(last) + sum_p u_p (z(p,A,n) - z(p,A,last)).
+    without and with the similarity of names added to K and k, weighted by their errors (`shares_by_error`). v is the
+    variance of m(A), relative to those for T's workloads.
+    Beyond the first and the last n measured on T, A changes as on references: t(last) + sum_p u_p (z(p,A,n) -
+    z(p,A,last)).
     """
-    guesses = guess_by_medians(extended_curves(evidence), evidence.is_known, evidence.outside)
+    guesses = guess_by_medians(extended_curves(evidence), evidence.is_known, slope_deviations(evidence))
     families = application_families(evidence)
     errors = _recentred_departures(guesses, families)
     value, distance = guesses.value[-1], np.zeros(len(errors))
@@ -84,12 +86,17 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         weights = shares_by_error(np.log(missed))
         expected, of_workloads, variance = (np.tensordot(weights, np.array(of), 1) for of in zip(*found, strict=True))
         share = explained_share(errors, of_workloads, limit)
-        value, errors = value + share * expected, errors - share * of_workloads
         unexplained = 1.0 - share + share * variance / variance.mean()
+        # A workload unlike T's is extrapolated. Departures are a priori 0, with a deviation of `clip` times the typical
+        # one, so a correction counts the less the more uncertain it is.
+        believed = (h.clip**2 + 1.0) / (h.clip**2 + np.maximum(unexplained, 1.0))
+        unexplained *= believed
+        value, errors = value + share * believed[-1] * expected, errors - share * believed[:-1, None] * of_workloads
     deviation = np.sqrt((typical + LEAST_LOG_ERROR) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
     shift = np.minimum(h.ratio_shift * half_width / normal_factor(level), h.most_shift)
-    last = np.searchsorted(evidence.n, np.minimum(evidence.n, evidence.largest_on_target))  # itself, or the last on T
+    first = min(evidence.least_on_target, int(evidence.n[-1]))
+    last = np.searchsorted(evidence.n, np.clip(evidence.n, first, evidence.largest_on_target))
     change = ((evidence.of_workload - evidence.of_workload[last]) * guesses.weights.T).sum(axis=1)
     return Transfer(
         value=(value - shift)[last] + change,
@@ -100,6 +107,26 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
         workload_distance=distance,
         errors_on_target=errors.T[last] * evidence.measured_on_target,
     )
+
+
+def slope_deviations(evidence: Evidence) -> FloatArray:
+    """Return the deviation of A's change outside its measured range on each reference from that of T's workloads, in
+    ln t, (J, R).
+
+        0.5 sqrt(max(x(p,A)^2 - mean_b x(p,b)^2, 0))
+
+    x is the distance in ln n from the measured range. The mean is over T's workloads on p if T has a workload of A's
+    application: if these were not measured at n either, their ratios deviate by the change, too. Otherwise it is 0.
+    """
+    names = np.array(evidence.database.workload_table["application"], dtype=str)
+    of_a, on_target = names[evidence.workload], names[evidence.workloads[evidence.measured_on_target]]
+    if not of_a or of_a not in on_target:
+        return SLOPE_DEVIATION * evidence.outside
+    evaluated = evaluated_curves(evidence.database)
+    knots, rows = np.searchsorted(evaluated.n, evidence.n), evidence.rows[:-1, :-1]
+    squares = evaluated.outside[knots].take(evaluated.pattern.take(rows), axis=1) ** 2
+    of_others = (squares * (rows >= 0)).sum(axis=2) / np.maximum(np.count_nonzero(rows >= 0, axis=1), 1)
+    return np.asarray(SLOPE_DEVIATION * np.sqrt(np.maximum(evidence.outside**2 - of_others, 0.0)))
 
 
 def extended_curves(evidence: Evidence) -> FloatArray:
@@ -119,15 +146,15 @@ def extended_curves(evidence: Evidence) -> FloatArray:
     return curves.transpose(1, 2, 0)
 
 
-def guess_by_medians(curves: FloatArray, is_known: BoolArray, outside: FloatArray) -> Guesses:
+def guess_by_medians(curves: FloatArray, is_known: BoolArray, slopes: FloatArray) -> Guesses:
     """Return the guess of each reference by the median of its ratios, and their mean.
 
         c(p,n) = median_b (z(T,b,n) - z(p,b,n)),    guess(b,n) = sum_p u_p (z(p,b,n) + c(p,n))
-        u_p ~ 1 / ((0.02 + r_p)^2 + (0.5 x_p)^2)
+        u_p ~ 1 / ((0.02 + r_p)^2 + s_p^2)
 
-    r_p is the robust deviation of the ratios, averaged over n; x_p the distance in ln n from A's measured range on p.
+    r_p is the robust deviation of the ratios, averaged over n; s_p is that of `slope_deviations`.
 
-    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B); `outside` (J, R). Every p has A.
+    Parameters: `curves` (R + 1, B + 1, J), T and A last; `is_known` (R + 1, B); `slopes` (J, R). Every p has A.
 
     >>> curves = np.array([[0.0, 1.0, 2.0, 5.0], [2.0, 4.0, 11.0, 0.0]])[:, :, None]
     >>> guess_by_medians(curves, np.ones((2, 3), dtype=bool), np.zeros((1, 1))).value[-1].tolist()
@@ -138,7 +165,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray, outside: FloatArra
     centre = known_median(gap)
     off = np.abs(gap - centre[:, None])
     spread = known_median(off).mean(axis=1) * MEDIAN_TO_SIGMA
-    weights = 1.0 / ((LEAST_LOG_ERROR + spread)[:, None] ** 2 + (SLOPE_DEVIATION * outside.T) ** 2)
+    weights = 1.0 / ((LEAST_LOG_ERROR + spread)[:, None] ** 2 + slopes.T**2)
     weights /= weights.sum(axis=0)
     has = np.append(known_of, np.ones((len(known_of), 1), dtype=bool), axis=1)
     share = weights[:, None] * has[:, :, None]

@@ -199,29 +199,29 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     # Other platforms, such as a user's own if A is simulated, do not count.
     machines = sampled(np.setdiff1d(platforms_of_groups(database, evidence.groups), [evidence.target]), ENOUGH)
     table = visible_table(database, machines, evidence.groups)
+    workloads = np.flatnonzero((table >= 0).any(axis=0))  # of a site with thousands, these may be a few
+    table = table[:, workloads]
     columns = np.searchsorted(evaluated.n, sampled(evidence.n, SOME_COUNTS))
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
-    names = database.workload_table["application"] if by_application else np.zeros(len(database.workloads))
-    applications = np.unique(np.array(names), return_inverse=True)[1]
+    names = np.array(database.workload_table["application"], dtype=str)[workloads]
+    applications = np.unique(names, return_inverse=True)[1] if by_application else None
     family = evidence.metadata.microarchitecture[machines]
     departures = _departures((values[1:] - values[:-1])[family[1:] != family[:-1]], applications)
     return float(np.quantile(departures, level)) if len(departures) else DEPARTURE_WITHOUT_DATA
 
 
-def _departures(gap: FloatArray, applications: IntArray) -> FloatArray:
-    """Return |gap - median| for the known gaps (pairs of machines, W, J), flattened. With several `applications` (W,)
+def _departures(gap: FloatArray, applications: IntArray | None) -> FloatArray:
+    """Return |gap - median| for the known gaps (pairs of machines, W, J), flattened. If `applications` (W,) are given,
     the median is that of the other applications."""
     gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST]
-    known, are_alike = ~np.isnan(gap), (applications == applications[0]).all()
-    # Leave out the workloads that no pair has, and below the pairs without the application: a database may have
-    # thousands of workloads and hundreds of applications.
-    shared = known.any(axis=(0, 2))
-    gap, known, applications = gap[:, shared], known[:, shared], applications[shared]
-    off = np.full(gap.shape, np.nan)
-    for application in np.unique(applications).tolist():
-        members = (applications == application)[:, None]
-        pairs = np.flatnonzero((known & members).any(axis=(1, 2)))
-        centre = known_median(gap[pairs] if are_alike else np.where(members, np.nan, gap[pairs]))
-        off[pairs] = np.where(members, gap[pairs] - centre[:, None], off[pairs])
+    if applications is None:
+        off = gap - known_median(gap)[:, None]
+    else:  # application by application, of the pairs that have it: there may be hundreds, each on a few machines
+        off, known = np.full(gap.shape, np.nan), ~np.isnan(gap)
+        for application in np.unique(applications).tolist():
+            members = (applications == application)[:, None]
+            pairs = np.flatnonzero((known & members).any(axis=(1, 2)))
+            centre = known_median(np.where(members, np.nan, gap[pairs]))
+            off[pairs] = np.where(members, gap[pairs] - centre[:, None], off[pairs])
     return np.asarray(np.abs(off[~np.isnan(off)]))

@@ -67,14 +67,26 @@ def test_profiles_that_are_wrong_move_hardly_an_estimate(seed):
 def test_a_reference_with_all_of_the_weight_tells_though_others_contradict_it(monkeypatch):
     database = Database.build(**planted(curve_arrays(1, 80, 14), np.arange(0, 80, 5), [WORKLOAD]))
 
-    def first_alone(shared, targets, near, is_near):
-        return np.broadcast_to(np.arange(near.shape[1]) == 0, (len(shared.columns), *near.shape)).astype(float)
+    guesses_of = estimates._ratio_guesses
 
-    monkeypatch.setattr(estimates, "_kriging_weights", first_alone)
+    def first_alone(shared, targets, near, is_near):
+        weights, guesses = guesses_of(shared, targets, near, is_near)
+        return np.broadcast_to(np.arange(near.shape[1]) == 0, weights.shape).astype(float), guesses
+
+    monkeypatch.setattr(estimates, "_ratio_guesses", first_alone)
     found = estimates_of(database, WORKLOAD, every_target(database), 4)
     monkeypatch.setattr(estimates, "FEWEST_JUDGING", 81)
     unjudged = estimates_of(database, WORKLOAD, every_target(database), 4)
     assert found.time_s == pytest.approx(unjudged.time_s, rel=1e-9)
+
+
+def test_with_few_references_they_are_near_the_answers_too():
+    database, method = curve_database(4, 60, 14), METHODS["mpet"]
+    lost = database.platform_index[database.rows_of_workload(WORKLOAD)][10:]
+    database = database.without(lost, WORKLOAD)
+    *_, found = method.estimate(database, WORKLOAD, lost, 4)
+    answers = [method.predict(database, Query(WORKLOAD, t, n=(4,)), method.settings()).time_s[0] for t in lost.tolist()]
+    assert np.median(np.abs(np.log(found.time_s / answers))) < 0.1
 
 
 @pytest.mark.parametrize("averaged", [1, 48])

@@ -53,6 +53,17 @@ def test_absurd_is_what_no_spread_of_few_machines_explains(factor, is_absurd):
     assert np.argwhere(outlying(level)).tolist() == ([[3, 4]] if is_absurd else [])
 
 
+def test_a_profile_that_a_serial_program_explains_is_no_error():
+    """With 192 threads, n t(n) of a serial program is 96 times as long as with two."""
+    level = additive(4, 8, noise_seed=4)
+    level[0, -1] -= np.log(96.0)
+    assert np.argwhere(outlying(level)).tolist() == [[0, 7]]
+    displaced = np.zeros(level.shape)
+    displaced[0, -1] = np.log(96.0)
+    known, on_paper = np.ones(level.shape, dtype=bool), np.zeros((4, 1))
+    assert not outlying_profiles(level[None], known, on_paper, displaced).any()
+
+
 @pytest.mark.parametrize("workloads", [2, 3])
 def test_few_workloads_do_not_show_which_value_is_wrong(workloads):
     """The ratio of two workloads, such as one of memory and one of the caches, may have any spread over machines."""

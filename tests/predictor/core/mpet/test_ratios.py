@@ -11,7 +11,7 @@ from predictor.core.database import Database
 from predictor.core.mpet import ratios
 from predictor.core.mpet.gathering import application_families, gather_evidence
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.ratios import extended_curves, guess_by_medians, ratio_transfer
+from predictor.core.mpet.ratios import extended_curves, guess_by_medians, ratio_transfer, slope_deviations
 from tests.predictor.core.curves import (
     COUNTS,
     counted_database,
@@ -236,10 +236,47 @@ def test_a_serial_program_stays_serial_beyond_the_counts_of_half_of_the_machines
 
 
 def test_a_reference_that_ran_the_workload_at_this_count_outweighs_those_that_did_not():
-    """With equal ratios, the second reference was measured 2.5 in ln n from the knot: by 0.5 for each, off by 1.25."""
+    """With equal ratios, the workload may have changed by 1.25 of ln t since the second reference was measured."""
     curves = np.zeros((3, 4, 1))
     curves[1, -1] = 3.0
-    guesses = guess_by_medians(curves, np.ones((3, 3), dtype=bool), np.array([[0.0, 2.5]]))
+    guesses = guess_by_medians(curves, np.ones((3, 3), dtype=bool), np.array([[0.0, 1.25]]))
     share = 0.02**2 / (2 * 0.02**2 + 1.25**2)  # of the second
     np.testing.assert_allclose(guesses.weights[:, 0], [1.0 - share, share], rtol=1e-9)
     np.testing.assert_allclose(guesses.value[-1], 3.0 * share, rtol=1e-9)
+
+
+def test_a_workload_changes_unlike_others_where_these_were_measured_and_it_was_not():
+    """The reference ran it with two threads; T's workloads ran there with two threads alone, or with all."""
+    curves, rng = {}, np.random.default_rng(2)
+    for b in range(6):
+        work = rng.uniform(1, 9)
+        curves["target", f"b{b}"] = {2: work / 2, 16: work / 16}
+        curves["reference", f"b{b}"] = {2: work / 2} | ({16: work / 16} if b < 3 else {})
+    curves["reference", "own"], curves["other", "own"] = {2: 1.0}, {16: 0.2}
+    curves["other", "b0"] = {2: 1.0, 16: 0.2}
+    application = {"application": ["database"] * 7}
+    database = database_of_times(curves, {"target": 16, "reference": 16, "other": 16}, workload_table=application)
+    evidence = gather_evidence(database, Query(database.workloads.index("own"), database.platforms.index("target")))
+    reference = evidence.platforms.tolist().index(database.platforms.index("reference"))
+    assert evidence.n.tolist() == [2, 16]
+    np.testing.assert_allclose(slope_deviations(evidence)[:, reference], [0.0, 0.5 * np.log(8) * np.sqrt(0.5)])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_serial_program_of_a_small_and_two_large_machines_is_predicted_serial(sign):
+    """It takes 0.2 s on each with all threads, so its thread time is 96 times as long on the large ones. The small one
+    was left out as an outlier, and one thread of T was predicted to take 27 s. Most workloads of T scale, and eight
+    lose or gain on the large machines: it resembles none of them, so they correct its time little."""
+    rng, curves = np.random.default_rng(5), {}
+    threads = {"small": 2, "large": 192, "larger": 192, "target": 64}
+    lost = {"small": 0.0, "large": 1.2 * sign, "larger": sign, "target": 1.7}
+    for b in range(68):
+        work = rng.uniform(0.1, 9)
+        for platform, most in threads.items():
+            loss = 0.02 * rng.normal() + (lost[platform] * rng.uniform(0.8, 1.2) if b < 8 else 0)
+            curves[platform, f"b{b:02}"] = {1: work, most: work / most * np.exp(loss)}
+    for platform in ("small", "large", "larger"):
+        curves[platform, "serial"] = {threads[platform]: 0.2}
+    database = database_of_times(curves, threads)
+    answer = predict(database, database.workloads.index("serial"), database.platforms.index("target"))
+    assert np.abs(np.log(answer.time_s / 0.2)).max() < np.log(4)
