@@ -2,7 +2,8 @@
 
 With many platforms all rows are estimated at once, and the rows on display are computed. Estimates decide the order;
 they are not answers. Rows are computed until all rows of the requested page are: if a row is slower than its estimate,
-the next one takes its place.
+the next one takes its place. Estimates that are too slow must not hide a fast machine, so those of the page are lowered
+by the error of most estimates so far.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from predictor.predictions.ranking_choice import (
     with_places,
 )
 from predictor.snapshot.building import Snapshot
-from profiles.arrays import IntArray
+from profiles.arrays import FloatArray, IntArray
 from profiles.identity.programs import times_of_parts
 from profiles.models import OwnPriceList, Platform
 
@@ -48,6 +49,7 @@ MEASURED_HERE_ONLY = "the program was measured here and on no other machine"
 OTHER_REASON = "no time can be predicted there at the requested thread counts"
 FEWEST_ESTIMATED_PLATFORMS = 200  # with fewer platforms all rows are computed
 RANKED_PER_PAGE = 25  # rows that are computed together
+SHARE_OF_MISSES = 0.75  # quantile of the errors of the estimates so far, by which the others are lowered
 KEPT_ESTIMATES = 16  # rankings per snapshot with cached estimates, for further pages
 
 Row = Mapping[str, Any]
@@ -178,21 +180,21 @@ def row_or_refusal(question: AskedRanking, target: int) -> Row:
 
 
 def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -> Iterator[ComputedStep]:
-    """Yield steps with an empty document while the rows are estimated, then one with all estimates, then one step per
-    computed row.
+    """Yield steps while the rows are estimated, then one with all estimates, then one step per computed row.
 
-    `earlier` is the document of an earlier step, whose rows are kept.
+    `earlier` is the document of an earlier step, whose computed rows are kept.
     """
-    database = question.snapshot.database
-    if not earlier:
-        for part, n in estimated_parts(question):
-            for _ in kept_estimates(question, part, n):
-                yield ComputedStep(0, RANKED_PER_PAGE, dict)
-        rows = estimated_rows(question)
-    else:
-        known = {row["platform"]: row for row in (*earlier["results"], *earlier["refused"])}
-        rows = [known.get(slug) for slug in database.platforms]
+    database, before = question.snapshot.database, dict(earlier or {})
+    for part, n in estimated_parts(question):
+        for _ in kept_estimates(question, part, n):
+            yield ComputedStep(0, RANKED_PER_PAGE, lambda: before)
+    rows = estimated_rows(question)
     order = RowOrder(question, rows)
+    known = {row["platform"]: row for row in (*before.get("results", ()), *before.get("refused", ()))}
+    for position, slug in enumerate(database.platforms):
+        if slug in known and not known[slug].get("estimated"):
+            rows[position] = known[slug]
+            order.update(position)
 
     def document() -> dict[str, Any]:
         shown = [row for row in rows if row is not None]
@@ -230,15 +232,18 @@ class RowOrder:
         self.is_chosen = np.zeros(len(rows), dtype=bool)
         self.times = np.full(len(rows), np.inf)
         self.is_estimate = np.zeros(len(rows), dtype=bool)
+        self.misses: list[float] = []  # |ln(estimated / computed time)|
         for position in range(len(rows)):
             self.update(position)
 
     def update(self, position: int) -> None:
         """Update the order for the row at this position. Rows without a time are not chosen."""
-        row = self.rows[position]
+        row, estimated_s = self.rows[position], self.times[position] if self.is_estimate[position] else np.inf
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))
         self.keys[position], self.is_chosen[position] = self._key(row)
         self.times[position] = row["time_s"] if row is not None and self.is_chosen[position] else np.inf
+        if np.isfinite(estimated_s) and np.isfinite(self.times[position]):
+            self.misses.append(abs(float(np.log(estimated_s / self.times[position]))))
 
     def _key(self, row: Row | None) -> tuple[float, bool]:
         """Return the value by which the row is ordered, infinite if it has none, and whether it passes the filters."""
@@ -255,18 +260,18 @@ class RowOrder:
 
     def still_to_compute(self) -> list[int]:
         """Return the positions of the rows to compute: those that could not be estimated, then the estimates on the
-        page in their order, then the fastest row of all, which is shown above each page."""
+        page in their order, lowered and as they are, then the fastest row of all, which is shown above each page."""
         unknown = [position for position, row in enumerate(self.rows) if row is None]
-        shown = self._on_page()
-        fastest = int(self.times.argmin())
-        if fastest not in shown:
-            shown.append(fastest)
+        miss = float(np.quantile(self.misses, SHARE_OF_MISSES)) if self.misses else 0.0
+        lowered = np.where(self.is_estimate, np.exp(-miss), 1.0)
+        fastest = int((self.times * lowered).argmin())
+        shown = dict.fromkeys([*self._on_page(self.keys * lowered), *self._on_page(self.keys), fastest])
         return unknown + [position for position in shown if self.is_estimate[position] and self.is_chosen[position]]
 
-    def _on_page(self) -> list[int]:
-        """Return the positions of the rows on the page. Rows that tie follow each other."""
-        ordered = np.argsort(self.keys, kind="stable")
-        ordered = ordered[np.isfinite(self.keys[ordered])]
+    def _on_page(self, keys: FloatArray) -> list[int]:
+        """Return the positions of the rows on the page by these keys. Rows that tie follow each other."""
+        ordered = np.argsort(keys, kind="stable")
+        ordered = ordered[np.isfinite(keys[ordered])]
         rows = [row for position in ordered.tolist() if (row := self.rows[position]) is not None]
         placed = [self.positions[row["platform"]] for row in with_places(rows, self.models, self.by)]
         return [position for position in placed if self.is_chosen[position]][self.shown]
