@@ -2,8 +2,8 @@
 
 With many platforms all rows are estimated at once, and the rows on display are computed. Estimates decide the order;
 they are not answers. Rows are computed until all rows of the requested page are: if a row is slower than its estimate,
-the next one takes its place. Estimates that are too slow must not hide a fast machine, so those of the page are lowered
-by the error of most estimates so far.
+the next one takes its place. Estimates that are too slow must not hide a fast machine, so they are lowered by the error
+of three quarters of the estimates so far.
 """
 
 from __future__ import annotations
@@ -260,13 +260,19 @@ class RowOrder:
 
     def still_to_compute(self) -> list[int]:
         """Return the positions of the rows to compute: those that could not be estimated, then the estimates on the
-        page in their order, lowered and as they are, then the fastest row of all, which is shown above each page."""
+        page and the fastest row of all, which is shown above each page, with estimates lowered or, if none is left, as
+        they are: rows that tie may then be on another page."""
         unknown = [position for position, row in enumerate(self.rows) if row is None]
         miss = float(np.quantile(self.misses, SHARE_OF_MISSES)) if self.misses else 0.0
         lowered = np.where(self.is_estimate, np.exp(-miss), 1.0)
         fastest = int((self.times * lowered).argmin())
-        shown = dict.fromkeys([*self._on_page(self.keys * lowered), *self._on_page(self.keys), fastest])
-        return unknown + [position for position in shown if self.is_estimate[position] and self.is_chosen[position]]
+        remaining: list[int] = []
+        for keys in (self.keys * lowered, self.keys):
+            shown = dict.fromkeys([*self._on_page(keys), fastest])
+            remaining = [position for position in shown if self.is_estimate[position] and self.is_chosen[position]]
+            if remaining:
+                break
+        return unknown + remaining
 
     def _on_page(self, keys: FloatArray) -> list[int]:
         """Return the positions of the rows on the page by these keys. Rows that tie follow each other."""

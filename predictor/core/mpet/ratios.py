@@ -118,9 +118,9 @@ def slope_deviations(evidence: Evidence) -> FloatArray:
     x is the distance in ln n from the measured range. The mean is over T's workloads on p if T has a workload of A's
     application: if these were not measured at n either, their ratios deviate by the change, too. Otherwise it is 0.
     """
-    names = np.array(evidence.database.workload_table["application"], dtype=str)
-    of_a, on_target = names[evidence.workload], names[evidence.workloads[evidence.measured_on_target]]
-    if not of_a or of_a not in on_target:
+    names = evidence.database.workload_table["application"]
+    on_target = {names[b] for b in evidence.workloads[evidence.measured_on_target].tolist()}
+    if not names[evidence.workload] or names[evidence.workload] not in on_target:
         return SLOPE_DEVIATION * evidence.outside
     evaluated = evaluated_curves(evidence.database)
     knots, rows = np.searchsorted(evaluated.n, evidence.n), evidence.rows[:-1, :-1]

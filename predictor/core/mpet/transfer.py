@@ -204,8 +204,10 @@ def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -
     columns = np.searchsorted(evaluated.n, sampled(evidence.n, SOME_COUNTS))
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
-    names = np.array(database.workload_table["application"], dtype=str)[workloads]
-    applications = np.unique(names, return_inverse=True)[1] if by_application else None
+    applications = None
+    if by_application:
+        names = np.array(database.workload_table["application"], dtype=str)[workloads]
+        applications = np.unique(names, return_inverse=True)[1]
     family = evidence.metadata.microarchitecture[machines]
     departures = _departures((values[1:] - values[:-1])[family[1:] != family[:-1]], applications)
     return float(np.quantile(departures, level)) if len(departures) else DEPARTURE_WITHOUT_DATA

@@ -57,6 +57,20 @@ def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_
     assert client.get(twin_of(page)).json()["curve"] == answer["curve"]
 
 
+def test_t1_is_only_called_measured_if_it_ran_with_one_thread(client, public):
+    """The stored t(1) of a profile with more threads alone is n t(n)."""
+    post_question(client)
+    stored = Prediction.objects.get()
+    address = reverse("prediction", args=[stored.uid])
+    assert stored.answer["measured"]["curve"][0]["n"] == 1
+    assert "measured t(1):" in text_of(client.get(address))
+    stored.answer["measured"]["curve"].pop(0)
+    stored.save()
+    text = text_of(client.get(address))
+    assert "mean over the thread counts" in text
+    assert "measured t(1):" not in text
+
+
 def test_the_command_on_the_page_asks_the_same_question(client, public):
     page = post_question(client, n="1, 2, 4", **{"mpet2020.t1_workloads": "2"})
     assert page.context["curl"] in html.unescape(page.content.decode())
