@@ -79,18 +79,21 @@ def errors_of_leaving_one_run_out(runs: list[Run], alone: bool) -> tuple[list[fl
 
 def alarms_across_cpus(runs: list[Run], first: int) -> str:
     """Summarise the comparisons with a run on another CPU: their number, the alarms, and the share of injected
-    slowdowns that are detected."""
+    slowdowns that are detected, and of those with a report of another benchmark too."""
     heads = [i for i in range(first, len(runs)) if runs[i].cpu != runs[i - 1].cpu]
     alarms = sum(compare_with_history(runs[:i], runs[i]).is_slower for i in heads)
     told = f"{first} earlier runs or more: {len(heads)} comparisons of two CPUs, {alarms} with an alarm"
     for factor in INJECTED:
-        found = []
+        found, others = [], []
         for i, name in [(head, name) for head in heads for name in runs[head].values]:
             value = runs[i].values[name]
             slower = replace(value, seconds=value.seconds * factor, spread_s=value.spread_s * factor)
             head = replace(runs[i], values={**runs[i].values, name: slower})
-            found.append(name in compare_with_history(runs[:i], head).named("slower"))
+            report = compare_with_history(runs[:i], head)
+            found.append(name in report.named("slower"))
+            others.append(any(row.verdict and row.name != name for row in report.rows))
         told += f"; an injected {factor - 1:.0%} found in {sum(found) / len(found):.0%} of {len(found)}"
+        told += f", and another benchmark reported in {sum(others) / len(others):.0%}"
     return told
 
 

@@ -85,6 +85,38 @@ def test_with_a_calibration_a_slowdown_of_all_benchmarks_is_found_and_without_it
     assert is_calibrated(history) and not is_calibrated([*plain, head])
 
 
+def steady_history(*names):
+    """Ten runs on hosts that differ by up to 20 %, with noise of 1 %."""
+    generator = np.random.default_rng(0)
+    made = []
+    for i, host in enumerate((1.0, 1.1, 0.95, 1.2, 1.0, 1.05, 0.9, 1.15, 1.0, 1.1)):
+        noise = 0.01 * generator.standard_normal(len(names))
+        values = {name: Value(host * math.exp(one), 0.01, 5) for name, one in zip(names, noise, strict=True)}
+        made.append(Run(values, f"c{i}", f"2026-01-01T00:{i:02}:00+00:00", "main", {"cpu": "slow"}))
+    return made
+
+
+CHANGES = [
+    (("parse", "sort", "sum"), {"parse": 1.3}, {"parse": "slower"}),
+    (("parse", "sort", "sum"), {"sum": 0.7}, {"sum": "faster"}),
+    (("parse", "sort", "sum"), {"sort": 0.1}, {"sort": "faster"}),
+    (("parse", "sort", "sum", "fft"), {"fft": 1.3}, {"fft": "slower"}),
+    (("parse", "sort", "sum", "fft", "scan"), {"sort": 1.3, "fft": 1.5}, {"sort": "slower", "fft": "slower"}),
+    (("parse", "sort", "sum", "fft", "scan"), {"sort": 1.3, "fft": 0.7}, {"sort": "slower", "fft": "faster"}),
+    # One of two, or two of three: the machine and the other benchmark are equally probable reasons.
+    (("parse", "sort"), {"parse": 1.3}, {"parse": "slower", "sort": "faster"}),
+    (("parse", "sort", "sum"), {"parse": 1.3, "sort": 1.3}, {"sum": "faster"}),
+]
+
+
+@pytest.mark.parametrize(("names", "factors", "verdicts"), CHANGES)
+def test_without_a_calibration_the_benchmarks_that_changed_are_named_and_no_others(names, factors, verdicts):
+    *history, head = steady_history(*names)
+    for name, factor in factors.items():
+        head = slowed(head, factor, name)
+    assert {row.name: row.verdict for row in compare_with_history(history, head).rows if row.verdict} == verdicts
+
+
 def test_an_unknown_cpu_widens_the_interval():
     history = made_history(5, cpus=("slow", "fast"))
     known = compare_with_history(history[:-1], history[-1])

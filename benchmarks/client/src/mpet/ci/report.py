@@ -6,7 +6,7 @@ import math
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,36 @@ def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST
 
     `interval` is that of the translation, and `noise` that of the head's repeats. Both are at the 5 % level for all
     benchmarks together (one-sided, because the alarm is "slower").
+
+    Without a calibration, the other benchmarks describe the machine. The change of one of them would therefore appear
+    as an opposite change of the others. The benchmarks that have changed most are found first. The comparison is then
+    repeated, and these do not describe the machine.
     """
-    translations = translate(history, head)
+    rows = translated_rows(history, head, least)
+    has_calibration = is_calibrated([*history, head])
+    changed = [] if has_calibration else most_changed(rows)
+    if changed:
+        rows = translated_rows(history, head, least, changed)
+    compared = {row.name for row in rows}
+    skipped = {name: f"fewer than {LEAST_RUNS} earlier runs" for name in head.values if name not in compared}
+    cpus = sorted({run.cpu or "unknown" for run in history})
+    common = (
+        "The calibration of each run measures the speed of its machine."
+        if has_calibration
+        else "Runs have no calibration: a slowdown common to all benchmarks is attributed to the machine."
+    )
+    base = f"Base: {counted(len(history), 'earlier run')} on {counted(len(cpus), 'CPU model')}"
+    if not rows:
+        return Report(rows, skipped, f"{base}.", head.commit)
+    how = (
+        f"{base}, translated to {head.cpu or 'an unknown CPU'}. "
+        f"Noise is the larger one of the translation's interval and that of the repeats. {common}"
+    )
+    return Report(rows, skipped, how, head.commit)
+
+
+def translated_rows(history: Sequence[Run], head: Run, least: float, changed: Collection[str] = ()) -> list[Row]:
+    translations = translate(history, head, changed)
     level = 2 * LEVEL / max(1, len(translations))
     rows = []
     for name, base in translations.items():
@@ -132,21 +160,14 @@ def compare_with_history(history: Sequence[Run], head: Run, least: float = LEAST
         noise = math.expm1(min(700.0, quantile_of_student(level, df) * sd)) if df else 0.0
         interval = math.expm1(min(700.0, quantile_of_student(level, base.df) * base.sd))
         rows.append(Row(name, math.exp(base.log_s), value.seconds, noise, interval, least))
-    skipped = {name: f"fewer than {LEAST_RUNS} earlier runs" for name in head.values if name not in translations}
-    cpus = sorted({run.cpu or "unknown" for run in history})
-    common = (
-        "The calibration of each run measures the speed of its machine."
-        if is_calibrated([*history, head])
-        else "Runs have no calibration: a slowdown common to all benchmarks is attributed to the machine."
-    )
-    base = f"Base: {counted(len(history), 'earlier run')} on {counted(len(cpus), 'CPU model')}"
-    if not rows:
-        return Report(rows, skipped, f"{base}.", head.commit)
-    how = (
-        f"{base}, translated to {head.cpu or 'an unknown CPU'}. "
-        f"Noise is the larger one of the translation's interval and that of the repeats. {common}"
-    )
-    return Report(rows, skipped, how, head.commit)
+    return rows
+
+
+def most_changed(rows: Sequence[Row]) -> list[str]:
+    """Return the benchmarks with the largest changes beyond noise, but fewer than half of all: if most benchmarks
+    change, the machine is the more probable reason."""
+    changed = sorted((row for row in rows if row.verdict), key=lambda row: -abs(math.log(row.head_s / row.base_s)))
+    return [row.name for row in changed[: (len(rows) - 1) // 2]]
 
 
 def run_command(command: str, results: Path, form: str) -> Run:

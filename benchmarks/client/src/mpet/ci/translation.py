@@ -25,7 +25,7 @@ segment is split where the means of both sides differ beyond noise, at the 5 % l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import mul
 from statistics import fmean, median
@@ -80,13 +80,13 @@ def inverse(matrix: Matrix) -> Matrix:
     ]
 
 
-def covariates_of(runs: Sequence[Run], benchmark: str) -> tuple[list[float], Matrix]:
+def covariates_of(runs: Sequence[Run], left_out: Collection[str]) -> tuple[list[float], Matrix]:
     """Return the common factor a of each run, and d, its covariates less a (0 where one is missing). The covariates are
-    the calibration if the last run and enough others have it, else the run's other benchmarks."""
+    the calibration if the last run and enough others have it, else the run's benchmarks that are not left out."""
     if is_calibrated(runs):
         table = [{name: math.log(seconds) for name, seconds in run.calibration.items()} for run in runs]
     else:
-        table = [{name: math.log(v.seconds) for name, v in run.values.items() if name != benchmark} for run in runs]
+        table = [{name: math.log(v.seconds) for name, v in run.values.items() if name not in left_out} for run in runs]
     centres = {
         name: median(row[name] for row in table if name in row) for name in {key for row in table for key in row}
     }
@@ -135,16 +135,18 @@ class Fit:
     head: Optional[tuple[float, float]]  # predicted log seconds of the head, and their sd relative to the noise
 
 
-def fit_benchmark(runs: Sequence[Run], benchmark: str, head: Optional[Run] = None) -> Fit:
+def fit_benchmark(
+    runs: Sequence[Run], benchmark: str, head: Optional[Run] = None, changed: Collection[str] = ()
+) -> Fit:
     """Fit the levels, change points and machine effects of one benchmark, and predict the time of the head if it is
-    given."""
+    given. The benchmarks in `changed` are no covariates."""
     used = [run for run in runs if benchmark in run.values]
     together = [*used, head] if head is not None else used
     if head is not None and is_calibrated(together):
         used = [run for run in used if run.calibration.keys() & head.calibration.keys()]
         together = [*used, head]
     used, together = used[-NEWEST_RUNS:], together[-NEWEST_RUNS - (head is not None) :]
-    common, d = covariates_of(together, benchmark)
+    common, d = covariates_of(together, {benchmark, *changed})
     y = [math.log(run.values[benchmark].seconds) - a for run, a in zip(used, common)]
     centre = median(y)
     segments = [0] * len(together)
@@ -202,11 +204,11 @@ def segments_of(values: Sequence[float]) -> list[int]:
     return [sum(split <= i for split in splits) for i in range(n)]
 
 
-def translate(history: Sequence[Run], head: Run) -> dict[str, Translation]:
+def translate(history: Sequence[Run], head: Run, changed: Collection[str] = ()) -> dict[str, Translation]:
     """Return the time that each benchmark of the head would take on its machine with the code of the history. Leave out
-    benchmarks with fewer than LEAST_RUNS runs in the history."""
+    benchmarks with fewer than LEAST_RUNS runs in the history. The benchmarks in `changed` are no covariates."""
     counts = {name: sum(name in run.values for run in history) for name in head.values}
-    fits = {name: fit_benchmark(history, name, head) for name, count in counts.items() if count >= LEAST_RUNS}
+    fits = {name: fit_benchmark(history, name, head, changed) for name, count in counts.items() if count >= LEAST_RUNS}
     squares = [one**2 for fit in fits.values() for one in fit.residuals]
     pooled = fmean(squares) if squares else 0.0
     found = {}
