@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from mpet import cli
-from mpet.errors import MpetError, Unreachable, UsageError
+from mpet.errors import KitFailed, MpetError, Unreachable, UsageError
 from mpet.sweep import (
     SHORTEST_JUDGED_S,
     Machine,
@@ -29,9 +29,11 @@ from mpet.sweep import (
     wait_at_most,
 )
 
+from accounts.models import ApiToken
 from benchmarks.models import Quarantine, Upload
 from research.try_workloads import SHIPPED
 from tests.benchmarks.kit.kit_build import AS_OTHER_TESTS, need
+from tests.benchmarks.uploads import tarball
 from tests.paths import KIT
 
 SLEEPS = "import sys, time; time.sleep(0.2 / int(sys.argv[1]))"
@@ -249,7 +251,8 @@ def test_results_of_a_trial_that_are_not_sent_are_kept(error, status, monkeypatc
     monkeypatch.setattr(cli, "read_machine", lambda *given: MACHINE)
     monkeypatch.setattr(cli.benchmark_kit, "unpack_kit", lambda content: tmp_path)
     monkeypatch.setattr(cli.benchmark_kit, "profile", measure)
-    for name, answer in {"kit": lambda self: b"", "knows_machine": lambda *given: True, "upload": upload}.items():
+    answers = {"kit": lambda self: b"", "require_upload_scope": lambda self: None, "knows_machine": lambda *given: True}
+    for name, answer in {**answers, "upload": upload}.items():
         monkeypatch.setattr(cli.Client, name, answer)
     monkeypatch.setattr("sys.argv", ["mpet", "--server", "http://127.0.0.1:9", "--token", "x", "try", "true"])
     with pytest.raises(SystemExit) as ended:
@@ -273,6 +276,28 @@ def test_without_a_token_nothing_is_measured_in_vain(words, monkeypatch, tmp_pat
     assert ended.value.code == 5
     expected = "mpet: the results cannot be uploaded without a token; use mpet login, --token or --no-upload"
     assert " ".join(capsys.readouterr().err.split()) == expected
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_the_scope_nothing_is_measured_in_vain(mpet, alice, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    secret = ApiToken.issue(alice, "predict")[1]
+    ApiToken.issue(alice, "upload")
+    (tmp_path / "results.tar.gz").write_bytes(tarball())
+    refused = "mpet: The token's scope is 'predict'; this request needs 'upload'. (mpet login, or --token)\n"
+    assert mpet("upload", "results.tar.gz", token=secret) == (5, "", refused)
+
+    def unpack(content):
+        raise KitFailed("measured")
+
+    monkeypatch.setattr(cli.benchmark_kit, "unpack_kit", unpack)
+    for words in (("measure",), ("profile", "true"), ("sweep", "true"), ("try", "true")):
+        assert mpet(*words, token=secret) == (5, "", refused)
+        assert mpet(*words) == (7, "", "mpet: measured\n")  # this token has the scope
+    for words in (("measure", "--no-upload"), ("try", "--anonymous", "true")):
+        assert mpet(*words, token=secret) == (7, "", "mpet: measured\n")
+    invalid = "mpet: This token is unknown, has expired or was revoked. (mpet login, or --token)\n"
+    assert mpet("measure", token="mpet_wrong") == (5, "", invalid)
 
 
 @pytest.fixture

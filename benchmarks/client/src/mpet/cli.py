@@ -77,10 +77,12 @@ class Connection:
 
     def measuring_client(self, upload: bool) -> Client:
         """Return the client of a command that measures. Raise NotAllowed if its upload would be refused afterwards for
-        lack of a token."""
+        lack of a token or its scope."""
         client = self.client()
         if upload and not client.has_token:
             raise NotAllowed("the results cannot be uploaded without a token; use mpet login, --token or --no-upload")
+        if upload:
+            client.require_upload_scope()
         return client
 
 
@@ -357,6 +359,8 @@ def try_program(
     connection: Connection = context.obj
     client = Client(server or connection.server, connection.token, said=_say)
     anonymous = anonymous or not client.has_token
+    if not anonymous:
+        client.require_upload_scope()
     kit = benchmark_kit.unpack_kit(client.kit())
     machine = read_machine(kit, name, _say)
     called = application or Path(program).name

@@ -17,10 +17,19 @@ from urllib.parse import urlsplit
 
 from mpet.changes import LEAST_CHANGE, Changes, MeasuredRegion, compare_regions, match_regions, read_region
 from mpet.config import chosen_server, chosen_token
-from mpet.errors import KitFailed, MpetError, NoPrediction, NothingToCompare, Refused, Unreachable, UsageError
+from mpet.errors import (
+    KitFailed,
+    MpetError,
+    NoPrediction,
+    NotAllowed,
+    NothingToCompare,
+    Refused,
+    Unreachable,
+    UsageError,
+)
 from mpet.kit import KIT_WORKLOAD, can_build
 from mpet.results import FINISHED, Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
-from mpet.transport import Progress, Transport, document_of
+from mpet.transport import LOGIN_ADVICE, Progress, Transport, document_of
 
 UPLOAD_POLL_S = 1.0
 MOST_BASES = 20  # uploads of a branch that are searched for the base
@@ -66,6 +75,17 @@ class Client:
     def account(self) -> dict[str, Any]:
         """Return the account to which the token belongs."""
         return self.transport.json("GET", "account/")
+
+    def require_upload_scope(self) -> None:
+        """Raise NotAllowed, as an upload would, if the token is invalid or does not have the scope `upload`. The server
+        lists tokens by the first characters of their secrets, which are compared here, so that no secret is part of an
+        address."""
+        secret = self.transport.http.headers["Authorization"].removeprefix("Bearer ")
+        tokens = self.transport.json("GET", "tokens/", params={"page_size": 500})["results"]
+        scopes = {row["scope"] for row in tokens if secret.startswith(row["prefix"])}
+        if scopes and "upload" not in scopes:
+            scope = scopes.pop()
+            raise NotAllowed(f"The token's scope is '{scope}'; this request needs 'upload'. {LOGIN_ADVICE}")
 
     def predict(
         self,

@@ -15,6 +15,7 @@ BUSY = (429, 503)
 LONGEST_PAUSE_S = 60.0
 FIRST_PAUSE_S = 0.5
 SHORTEST_PAUSE_SAID_S = 1.5
+LOGIN_ADVICE = "(mpet login, or --token)"
 
 Progress = Callable[[int, Optional[int]], Any]  # done, total
 
@@ -122,7 +123,7 @@ def _raise_refusal(response: httpx.Response) -> None:
     problem = _problem(response)
     message = _message(response)
     if status in (401, 403):
-        raise NotAllowed(f"{message} (mpet login, or --token)", problem)
+        raise NotAllowed(f"{message} {LOGIN_ADVICE}", problem)
     if status == 422:
         raise NoPrediction(message, problem)
     if status >= 500:
