@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -73,6 +74,17 @@ def test_measuring_tells_its_lines_and_finds_the_tarball(tmp_path):
     tarball = measure(unpack_kit(small_kit()), "quick", {}, said.append)
     assert tarball.read_text() == "x\n"
     assert "building" in said and not any("make upload" in line for line in said)
+
+
+def test_two_commands_at_once_do_not_build_in_one_folder():
+    kit = unpack_kit(
+        small_kit(b"quick:\n\t@mkdir building && sleep 0.5 && rmdir building && echo 'Results: a.tar.gz'\n")
+    )
+    said = []
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(measure, kit, "quick", {}, said.append) for _ in range(2)]
+    assert [one.result() for one in running] == [kit / "a.tar.gz"] * 2
+    assert said.count("waiting until another mpet command that uses the kit has finished") == 1
 
 
 def test_a_kit_that_fails_says_so_with_its_last_lines(tmp_path):

@@ -88,23 +88,30 @@ def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Pa
 
 
 @contextmanager
-def build_lock(kit: Path) -> Iterator[None]:
-    """Wait until no other process builds programs in the kit's folder."""
+def build_lock(kit: Path, said: Said) -> Iterator[None]:
+    """Wait until no other process builds programs in the kit's folder or runs its workloads."""
     import fcntl  # noqa: PLC0415 (not on Windows, where the other commands work)
 
     with (kit / "build.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            said("waiting until another mpet command that uses the kit has finished")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> Path:
-    """Run `make TARGET` in the kit, or its script if the kit is built already. Return the path of the results
-    tarball."""
+    """Run `make TARGET` in the kit, or its script if the kit is built already. Return the path of the results tarball.
+
+    The lock is held until the end, because another selection of workloads would link the programs again.
+    """
     command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in options.items())]
     if is_built(kit):
         words = [word for name, value in options.items() for word in (f"--{name.lower()}", value)]
         command = [str(kit / BUILT_KIT), "full" if target == "all" else target, *words]
-    lines = run_command(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
+    with build_lock(kit, said):
+        lines = run_command(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
     named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
     if not named:
         raise KitFailed("the kit has not printed the path of its results")
@@ -114,7 +121,7 @@ def measure(kit: Path, target: str, options: Mapping[str, str], said: Said) -> P
 def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str], said: Said) -> Path:
     """Measure an OpenMP program of the user with the kit's mpet-profile. Return the path of the results tarball."""
     if (kit / PROFILER).is_file():
-        with build_lock(kit):
+        with build_lock(kit, said):
             run_command(["make", "-s", "-C", str(kit), f"-j{os.cpu_count() or 1}", "-f", PROFILER, "profiler"])
     run_command([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
     if not output.is_file():

@@ -66,7 +66,7 @@ class Run:
 def read_machine(kit: Path, name: Optional[str], said: Said) -> Machine:
     """Build the kit's mpet-topology unless it is built, and return the machine that it describes."""
     if not is_built(kit):
-        with build_lock(kit):
+        with build_lock(kit, said):
             run_command(["make", "-s", "-C", str(kit), "build/mpet-topology"], said)
     tool = str(kit / "build" / "mpet-topology")
 
