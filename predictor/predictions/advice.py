@@ -148,13 +148,10 @@ def suggest_measurement(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
         return mixed
     rows = rows[~snapshot.is_simulated[rows]]
     hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)
-    counts = kit_counts(user, workload)
+    counts = kit_counts(user, workload, [target, *hosts])
     if target in counts:
         return kit_remedy(hosts, target, counts)
-    if (
-        not any(host in counts for host in hosts)
-        and reached_through(database, positions(database, counts))[query.target]
-    ):
+    if not counts and reached_through(database, positions(database, kit_counts(user, workload)))[query.target]:
         through = f"{target} is then predicted through machines that ran both"
         return Remedy("kit", f"run `{KIT_COMMAND}` on {hosts[0]}{KIT_COST}: {through}", hosts[0], KIT_COMMAND)
     return stress_ng_remedy(hosts[0], {target}, user) or kit_remedy(hosts, target, counts)
@@ -309,9 +306,14 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def kit_counts(user: Any, workload: str) -> dict[str, int]:
-    """Return the number of the kit's workloads on each platform that has any, without this workload."""
+def kit_counts(user: Any, workload: str, platforms: Sequence[str] | None = None) -> dict[str, int]:
+    """Return the number of the kit's workloads on each platform that has any, without this workload.
+
+    With `platforms` only these are counted, so that the other profiles are not read.
+    """
     rows = Profile.objects.workloads_of_kit(user).exclude(workload__slug=workload)
+    if platforms is not None:
+        rows = rows.filter(platform__slug__in=platforms)
     return {row["platform__slug"]: row["workloads"] for row in rows}
 
 

@@ -3,15 +3,18 @@ from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.urls import reverse
 
 from benchmarks.public_data.sparecores import stress_ng_workload
+from predictor.predictions.advice import kit_counts
 from predictor.predictions.feasibility import described_ranking, feasibility, feasible_targets
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.pages import store_private, store_public, text_of, user
+from tests.plans import captured_queries, plan_of, whole_reads
 from tests.predictor.conftest import store
 from tests.profiles.deliveries import measured
 from tests.samples import sample_measurements, sample_platform, sample_workload
@@ -172,6 +175,19 @@ def test_advice_names_who_would_run_what_and_how_much_is_then_shared(program):
         "shares_with": "machine-2",
         "shared_workloads": 4,
     }
+
+
+def test_advice_for_one_target_counts_only_its_workloads_and_those_of_the_machines_with_the_program(program):
+    assert kit_counts(None, program) == {"machine-1": 4, "machine-2": 4}
+    assert kit_counts(None, program, ["machine-0", "machine-2"]) == {"machine-2": 4}
+    assert kit_counts(None, "app2-section0", ["machine-2"]) == {"machine-2": 3}
+    with captured_queries() as queries:
+        advice = refusal_of(PredictionRequest(program, "machine-1")).advice
+    assert advice == f"run `make quick` on machine-0 {ONCE} machine-0 and machine-1 then share 4 workloads"
+    counting = [(sql, params) for sql, params in queries.items() if "COUNT(DISTINCT" in sql]
+    assert len(counting) == 1
+    if connection.vendor == "sqlite":
+        assert whole_reads(counting[0][0], plan_of(*counting[0])) == []
 
 
 def test_what_the_advice_promises_comes_true(program):
