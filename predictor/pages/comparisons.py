@@ -22,7 +22,13 @@ from predictor.core.comparisons.documents import (
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.figures.comparisons import characteristic_charts, curves_of_profiles, speed_chart
-from predictor.pages.presenting import MOST_NAMES_IN_LIST, asks_for_public, names_by_slug, short_names
+from predictor.pages.presenting import (
+    MOST_NAMES_IN_LIST,
+    asks_for_public,
+    given_parameters,
+    names_by_slug,
+    short_names,
+)
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Profile, Workload
@@ -31,6 +37,8 @@ from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import significant
 
 WORKLOADS_IN_FIGURE_9 = 8
+# Of a request without a choice. Of a comparison of platforms, `workload` selects the curves.
+KEPT_PARAMETERS = ("workload", "on", "show", "origin", "include_simulated", "public_only")
 SHARED_PER_PAGE = 200  # more dots cannot be distinguished
 
 
@@ -79,7 +87,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
     """Compare platforms or workloads.
 
     The parameters are `?platform=&platform=[&workload=]` for platforms and `?workload=&workload=&on=<platform>` for
-    workloads. Without a choice, redirect to the two with the most shared profiles.
+    workloads. Without a choice, redirect to the two with the most shared profiles and keep the other parameters.
     """
     parameter = kind[:-1]
     names = names_in_address(request, parameter, kind)
@@ -90,8 +98,8 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         slugs = database.platforms if kind == "platforms" else database.workloads
         default = [slugs[index] for index in pair_that_shares_most(database, kind)]
         if len(default) == FEWEST_COMPARED:
-            public = {"public_only": ["true"]} if asks_for_public(request.GET) else {}
-            return redirect(f"{request.path}?{urlencode({parameter: default} | public, doseq=True)}")
+            query = {parameter: default, **given_parameters(request.GET, KEPT_PARAMETERS)}
+            return redirect(f"{request.path}?{urlencode(query, doseq=True)}")
     build = platforms_context if kind == "platforms" else workloads_context
     offered = {
         name: disambiguate(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
