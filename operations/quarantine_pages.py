@@ -40,7 +40,7 @@ from predictor.predictions.feasibility import ranking_refusal, refusal_in_names
 from predictor.predictions.programs import question_of_program
 from predictor.predictions.question import RequestError
 from predictor.predictions.ranking_rows import RANKED_PER_PAGE
-from predictor.predictions.rankings import Ranking, RankingQuestion
+from predictor.predictions.rankings import RankingQuestion
 from profiles.identity.programs import (
     ProfiledProgram,
     measured_program,
@@ -173,7 +173,7 @@ def page_of_ranking(
     request: HttpRequest, row: Quarantine, question: RankingQuestion, shown: LongAnswer
 ) -> dict[str, Any]:
     """Return the context of a page of the ranking: its rows with their platforms."""
-    ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
+    ranking = question.stored_ranking(shown.document)
     page = page_of(request, ranking.results, RANKED_PER_PAGE)
     slugs = {result["platform"] for result in page}
     platforms = {one.slug: one for one in Platform.objects.visible_to(row.holder).filter(slug__in=slugs)}

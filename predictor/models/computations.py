@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from functools import cached_property
 from typing import Any, Self
 
 from django.conf import settings
@@ -110,6 +111,6 @@ class StoredProgramAnswer(models.Model):
     def __str__(self) -> str:
         return f"{self.slug} at revision {self.revision}"
 
-    @property
+    @cached_property
     def document(self) -> dict[str, Any]:
         return unpack_document(bytes(self.packed)) or {}

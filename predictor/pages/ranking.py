@@ -53,7 +53,7 @@ from predictor.predictions.ranking_choice import (
     value_in,
 )
 from predictor.predictions.ranking_rows import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
-from predictor.predictions.rankings import Ranking, RankingQuestion
+from predictor.predictions.rankings import RankingQuestion
 from profiles.figures import Chart, mark_origin
 from profiles.identity.programs import program_or_404
 from profiles.models import Platform, Profile, Workload
@@ -255,7 +255,7 @@ def ranking_context(
     request: HttpRequest, subject: RankedSubject, question: RankingQuestion, choice: RankingChoice, shown: LongAnswer
 ) -> dict[str, Any]:
     """Return the rows that pass the filters, each with its rank among all platforms."""
-    ranking = Ranking(**shown.document) if shown.document else question.ranking([], [])
+    ranking = question.stored_ranking(shown.document)
     platforms = rows_by_slug_disambiguated(Platform, request.user, ranking.platforms)
     is_public_only = asks_for_public(request.GET)
     chosen = choice.rows(ranking.results, platforms, None if is_public_only else request.user)

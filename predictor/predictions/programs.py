@@ -20,7 +20,7 @@ from predictor.predictions.question import (
 )
 from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.ranking_rows import ranking_row
-from predictor.predictions.rankings import RankingQuestion
+from predictor.predictions.rankings import Ranking, RankingQuestion
 from profiles.identity.programs import ProfiledProgram, measured_program, program_uploads
 
 
@@ -46,14 +46,16 @@ def question_of_program(
 def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) -> StoredProgramAnswer | None:
     """Return the stored ranking for the page of an earlier upload.
 
-    Returns None for the newest upload, whose page follows the database, and for a question with choices.
+    Returns None for the newest upload, whose page follows the database, for a question with choices, and for a ranking
+    of an earlier version that lacks a member.
     """
     if not is_plain(question) or program_uploads(program, user)[0].name == program.name:
         return None
     # A ranking that was stored before the program was published stays private.
     is_private = program.source.private_to_id is not None
-    stored = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
-    return stored.first()
+    rows = StoredProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
+    stored = rows.first()
+    return stored if stored and Ranking.of_stored(stored.document) else None
 
 
 def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from operator import itemgetter
 from typing import Annotated, Any, ClassVar, TypedDict
 
@@ -47,8 +47,8 @@ class ProgramRegionTime(TypedDict):
     high_s: float | None
 
 
-class RankedPlatformDocument(TypedDict):
-    """A row as the API returns it: the row of `ranking_rows.py` with the fields that `RankingChoice.rows` adds."""
+class RankingRowDocument(TypedDict):
+    """A row of `ranking_rows.py`, as it is stored."""
 
     platform: str
     n_best: Annotated[int, "Thread count with the smallest predicted time and a credible gain, or the requested n."]
@@ -69,7 +69,12 @@ class RankedPlatformDocument(TypedDict):
     warnings: list[str]
     estimated: Annotated[bool, "Whether the row is estimated, without an interval. Request its page to compute it."]
     limited: Annotated[bool, "Whether a gain from more than n_best threads is not credible (90 %)."]
-    # The fields below are derived from the time, the requested order, the platform's cores and its price.
+
+
+class RankedPlatformDocument(RankingRowDocument):
+    """A row as the API returns it, with the fields that `RankingChoice.rows` adds: they are derived from the time, the
+    requested order, the platform's cores and its price."""
+
     place: Annotated[int, "Rank among all platforms in the requested order; ties share a rank."]
     cores: Annotated[int | None, "Number of physical cores that n_best threads use."]
     core_time_s: Annotated[float | None, "time_s multiplied by cores."]
@@ -126,6 +131,17 @@ class Ranking:
     results: Sequence[Mapping[str, Any]] = field(repr=False)
     refused: Sequence[Mapping[str, Any]] = field(repr=False)
     n: Annotated[int | None, "Requested thread count; null: the fastest one of each platform."] = None
+
+    @classmethod
+    def of_stored(cls, document: Mapping[str, Any]) -> Ranking | None:
+        """Return the ranking of a stored document without members that are unknown today, or None if the document or a
+        row lacks a member. An earlier version may have stored it."""
+        known = {one.name: document[one.name] for one in fields(cls) if one.name in document}
+        if any(one.name not in known for one in fields(cls) if one.default is MISSING):
+            return None
+        rows = ((known["results"], RankingRowDocument), (known["refused"], UnrankedPlatform))
+        is_whole = all(form.__required_keys__ <= row.keys() for listed, form in rows for row in listed)
+        return cls(**known) if is_whole else None
 
     @property
     def platforms(self) -> set[str]:
@@ -295,6 +311,10 @@ class RankingQuestion:
 
     def document(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return self.ranking(results, refused).document()
+
+    def stored_ranking(self, document: Mapping[str, Any] | None) -> Ranking:
+        """Return the ranking of a stored answer to this question, or one without rows if there is none."""
+        return (Ranking.of_stored(document) if document else None) or self.ranking([], [])
 
     def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> Ranking:
         database, slugs = self.snapshot.database, self.part_slugs

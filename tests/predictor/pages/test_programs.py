@@ -12,6 +12,7 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.models import Computation, StoredProgramAnswer
+from predictor.models.computations import pack_document
 from predictor.predictions.sliders import title_of
 from profiles.identity.programs import programs_by_source
 from profiles.jobs.queue import take_up
@@ -321,6 +322,39 @@ def test_a_later_upload_does_not_rewrite_what_an_earlier_address_says(client, pr
     later = address_of("later")
     assert f'href="{later}"' in again.content.decode() and f'href="{program}"' in client.get(later).content.decode()
     assert "1.75 s" in text_of(again)
+
+
+@pytest.mark.parametrize("member", ["time_kind", "limited", "lacks"])
+def test_a_stored_ranking_that_lacks_a_member_gives_way_to_the_answer_of_today(client, program, member):
+    """As an earlier version of MPET may have stored it."""
+    client.get(program)
+    store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later")
+    change_stored_ranking(lambda members: members.pop(member, None))
+    api = address_of("program", view="api-program")
+    assert client.get(api).json()["results"] == client.get(api, {"today": "true"}).json()["results"]
+    page = client.get(program)
+    assert (page.status_code, "uploaded again later" in text_of(page)) == (200, False)
+    assert [row["platform"] for row, _ in page.context["rows"]] == ["machine-1", "machine-2"]
+    assert "uploaded again later" in text_of(client.get(program)), "today's answer was stored"
+
+
+def test_a_stored_ranking_with_a_member_that_is_unknown_today_is_shown_without_it(client, program):
+    client.get(program)
+    store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later")
+    change_stored_ranking(lambda members: members.update(former="1"))
+    page = client.get(program)
+    assert (page.status_code, "uploaded again later" in text_of(page)) == (200, True)
+    assert [row["platform"] for row, _ in page.context["rows"]] == ["machine-1", "machine-2"]
+
+
+def change_stored_ranking(change):
+    """Change the members of the stored ranking, and those of its rows."""
+    (stored,) = StoredProgramAnswer.objects.all()
+    document = stored.document
+    for members in (document, *document["results"], *document["refused"]):
+        change(members)
+    stored.packed = pack_document(document)
+    stored.save()
 
 
 def test_what_was_kept_of_a_private_program_stays_its_owner_s_when_it_is_published(client, kit):
