@@ -42,10 +42,14 @@ class Row:
         return self.head_s / self.base_s - 1
 
     @property
+    def limit(self) -> float:
+        return max(self.noise, self.interval, self.least)
+
+    @property
     def verdict(self) -> str:
         """Return "slower" or "faster" for a change beyond the interval of the translation, the noise and `least`, else
         ""."""
-        if abs(self.relative) <= max(self.noise, self.interval, self.least):
+        if abs(self.relative) <= self.limit:
             return ""
         return "slower" if self.relative > 0 else "faster"
 
@@ -164,9 +168,10 @@ def translated_rows(history: Sequence[Run], head: Run, least: float, changed: Co
 
 
 def most_changed(rows: Sequence[Row]) -> list[str]:
-    """Return the benchmarks with the largest changes beyond noise, but fewer than half of all: if most benchmarks
+    """Return the benchmarks with the largest changes relative to noise, but fewer than half of all: if most benchmarks
     change, the machine is the more probable reason."""
-    changed = sorted((row for row in rows if row.verdict), key=lambda row: -abs(math.log(row.head_s / row.base_s)))
+    changed = [row for row in rows if row.verdict]
+    changed.sort(key=lambda row: abs(math.log(row.head_s / row.base_s)) / max(row.limit, LEAST_CHANGE), reverse=True)
     return [row.name for row in changed[: (len(rows) - 1) // 2]]
 
 
