@@ -37,6 +37,7 @@ NOT_WALKED = {  # command -> reason
     "evaluate_advice": "as evaluate",
     "evaluate_bridge": "as evaluate",
     "evaluate_parallelisation": "needs decomposed profiles",
+    "evaluate_what_if": "as evaluate",
     "fetch_data": "measured by itself",
     "import_dataset": "measured by itself",
     "import_measurements": "an upload, which is measured by itself",

@@ -18,6 +18,7 @@ FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # bounds of the number of thre
 MOST_GRID_VALUES = 1 << 22  # limit of rows x columns, unless FEWEST_GRID_COLUMNS exceeds it
 BLOCK_ROWS = 1 << 12  # rows interpolated together, so that intermediate arrays fit into the processor's cache
 MACHINE_LOSS = 0.6  # rise of ln(n t) on a busy machine by lower clocks and by second threads of cores
+PATTERN_TABLES = ("measured", "inside", "outside", "left", "right")
 DENSE_PAIRS_RATIO = 4  # ratio of pairs to profiles up to which a table of all pairs is kept
 
 
@@ -59,7 +60,20 @@ def evaluated_curves(database: Database) -> EvaluatedCurves:
     return database.derive(("evaluated",), lambda: _evaluate(database))
 
 
-def _evaluate(database: Database) -> EvaluatedCurves:
+def share_evaluated_curves(database: Database, changed: Database, platform: int) -> None:
+    """Set the evaluated curves of `changed`, which differs from the database in the curves of one platform only: those
+    of the database, and the changed ones on the same grid."""
+    whole = evaluated_curves(database)
+    rows = slice(*np.searchsorted(database.platform_index, [platform, platform + 1]).tolist())
+    part = _evaluate(changed.part(np.arange(rows.start, rows.stop)), whole.n)
+    values, pattern = whole.values.copy(), whole.pattern.copy()
+    values[:, rows] = part.values[:, :-1]
+    pattern[rows] = np.where(part.pattern[:-1] > 0, part.pattern[:-1] + whole.measured.shape[1], 0)
+    tables = {name: np.append(getattr(whole, name), getattr(part, name), axis=1) for name in PATTERN_TABLES}
+    changed.derive(("evaluated",), lambda: EvaluatedCurves(whole.n, whole.log_n, values, pattern, **tables))
+
+
+def _evaluate(database: Database, grid: IntArray | None = None) -> EvaluatedCurves:
     # Collect the points of all curves by row and n. A profile without a curve has the point t(1).
     lengths = np.diff(database.curve_offsets)
     single = np.flatnonzero((lengths == 0) & ~np.isnan(database.t1_s))
@@ -70,9 +84,10 @@ def _evaluate(database: Database) -> EvaluatedCurves:
     lengths[single] = 1
     starts = np.cumsum(lengths) - lengths
     # The grid has all measured thread counts or, if they are too many, those nearest to equal steps of ln n.
-    grid = distinct_codes(np.append(n, 1))
-    most = int(np.clip(MOST_GRID_VALUES // max(len(database), 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
-    grid = grid[evenly_spaced(np.log(grid), most)]
+    if grid is None:
+        grid = distinct_codes(np.append(n, 1))
+        most = int(np.clip(MOST_GRID_VALUES // max(len(database), 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
+        grid = grid[evenly_spaced(np.log(grid), most)]
     # Group the rows by the bytes of their thread counts.
     rows_of: dict[bytes, list[int]] = {}
     counts, size = n.tobytes(), n.itemsize

@@ -258,6 +258,40 @@ class Database:
             revision=self.revision,
         )
 
+    def with_platform(
+        self, platform: int, most: int, *, n_nu: float, n_ht: float, n_max: int, physical_cores: float
+    ) -> Database:
+        """Return the database as if a platform had this topology, and had been measured with at most `most` threads."""
+        first, last = np.searchsorted(self.platform_index, [platform, platform + 1])
+        points = slice(*self.curve_offsets[[first, last]])
+        kept = np.ones(len(self.curve_n), dtype=np.bool_)
+        kept[points] = self.curve_n[points] <= most
+        lengths = np.diff(self.curve_offsets)
+        row_of_point = np.repeat(np.arange(last - first), lengths[first:last])
+        of_platform = np.bincount(row_of_point[kept[points]], minlength=last - first)
+        lost = first + np.flatnonzero((of_platform == 0) & (lengths[first:last] > 0))
+        lengths[first:last] = of_platform
+        hidden = self.hidden.copy()
+        hidden[lost] = True
+        cores = np.asarray(self.platform_table["physical_cores"])
+        columns = [column.copy() for column in (self.n_nu, self.n_ht, self.n_max, cores)]
+        for column, fact in zip(columns, (n_nu, n_ht, n_max, physical_cores), strict=True):
+            column[platform] = fact
+        all_n_nu, all_n_ht, all_n_max, all_cores = map(read_only, columns)
+        return replace(
+            self,
+            n_nu=all_n_nu,
+            n_ht=all_n_ht,
+            n_max=all_n_max,
+            platform_table={**self.platform_table, "physical_cores": all_cores},
+            curve_offsets=read_only(np.append(0, np.cumsum(lengths))),
+            curve_n=read_only(self.curve_n[kept]),
+            curve_time_s=read_only(self.curve_time_s[kept]),
+            hidden=read_only(hidden),
+            hidden_rows=read_only(np.union1d(self.hidden_rows, lost)),
+            _derived={},
+        )
+
     def with_profiles(self, **profiles: Any) -> Database:
         """Return a database with the same platforms, workloads and groups and other profiles, given as arguments of
         `build`."""

@@ -117,6 +117,13 @@ def _metadata(database: Database) -> PlatformMetadata:
     return PlatformMetadata(np.ascontiguousarray(vectors.T), _codes(table["cpu_model"]), _codes(names))
 
 
+def smt_begins(database: Database, platform: int) -> float:
+    """Return the thread count from which cores have a second thread: `n_ht` or, if it is unknown, the number of cores
+    if the platform has more threads; NaN without SMT."""
+    n_ht, cores = float(database.n_ht[platform]), float(database.platform_table["physical_cores"][platform])
+    return n_ht if np.isfinite(n_ht) or not cores < database.n_max[platform] else cores
+
+
 def _codes(words: object) -> IntArray:
     """Return a number for each distinct text. Every unknown one ("") has its own number."""
     texts = np.array(words, dtype=str)

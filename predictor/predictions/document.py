@@ -21,8 +21,9 @@ from profiles.measurements import STRATEGIES
 from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES
 
-# Version of the document. Raise it when the shape changes, so that a stored document is not returned for a new one.
-ANSWER_VERSION = "5"
+# Version of the document. Raise it when its shape or the answers of a scenario change, so that a stored document is not
+# returned for a new one.
+ANSWER_VERSION = "6"
 
 
 class CurvePoint(TypedDict):

@@ -17,7 +17,7 @@ import numpy as np
 from predictor.core.arrays import distinct_codes, evenly_spaced
 from predictor.core.curves import evaluated_curves, interpolate_rows
 from predictor.core.database import Database, Group
-from predictor.core.metadata import weights_by_name, workload_name_vectors
+from predictor.core.metadata import smt_begins, weights_by_name, workload_name_vectors
 from predictor.core.mpet.gathering import Evidence, application_families
 from predictor.core.mpet.hyperparameters import ENOUGH, LEAST_LOG_ERROR, MOST_COUNTS, SOME_COUNTS
 from predictor.core.mpet.transfer import downward_shift
@@ -106,13 +106,6 @@ def law_thread_times(n: FloatArray, cores: FloatArray, n_max: float, n_ht: float
     else:
         of_load = at_work[:, None] * (load + np.where(smt < np.log(2.0), smt, 0.0))
     return np.asarray(np.where(is_of_load > 0, of_load, np.log(redundancy * n[:, None] / m)))
-
-
-def smt_begins(database: Database, platform: int) -> float:
-    """Return the thread count from which cores have a second thread: `n_ht` or, if it is unknown, the number of cores
-    if the platform has more threads; NaN without SMT."""
-    n_ht, cores = float(database.n_ht[platform]), float(database.platform_table["physical_cores"][platform])
-    return n_ht if np.isfinite(n_ht) or not cores < database.n_max[platform] else cores
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,14 @@ from predictor.core.references import check_query
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import PlatformTopology, ScenarioFacts, ScenarioQuery
 from predictor.core.scenarios.sequential import predict_sequential, sequential_database, sequential_query
-from predictor.core.scenarios.virtual_platform import move_platform, source_counts
+from predictor.core.scenarios.virtual_platform import (
+    changed_database,
+    continue_on_platform,
+    known_until,
+    longer_segments,
+    move_platform,
+    source_counts,
+)
 from predictor.core.scenarios.virtual_workload import change_workload
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
@@ -63,17 +70,47 @@ def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFac
     wanted_and_one, answered = np.union1d(wanted, [1]), answered_thread_counts(old.n_max)
     moves = not new.is_as(old)
     needed = wanted_and_one
+    until = known_until(database.without(query.target, query.workload), query.target, old, new)
     if moves:
         unmoved = wanted_and_one[wanted_and_one <= old.n_max]
-        bends = [int(start) for start in old.starts if 0 < start < old.n_max]
+        bends = [until, *(int(start) for start in old.starts if 0 < start < old.n_max)]
         needed = np.unique(np.concatenate([answered, bends, unmoved, source_counts(wanted_and_one, old, new)]))
     base = answer = _answer_as_it_is(database, replace(query, n=tuple(needed.tolist())), facts)
     if moves:
-        answer = move_platform(database, query, answer, old, new, n=wanted_and_one, bound=facts.bound)
+        answer = _answer_moved(database, query, answer, old, new, until=until, n=wanted_and_one, facts=facts)
     answer = change_workload(answer, scenario.workload, facts.bound)
     if scenario.workload.changed:
         answer = refit_features(answer, new.n_nu, new.n_ht)
     return replace(answer_at(answer, wanted), baseline=answer_at(base, answered if query.n is None else wanted))
+
+
+def _answer_moved(
+    database: Database,
+    query: ScenarioQuery,
+    answer: Answer,
+    old: PlatformTopology,
+    new: PlatformTopology,
+    *,
+    until: int,
+    n: IntArray,
+    facts: ScenarioFacts,
+) -> Answer:
+    """Return the answer for the changed platform at thread counts `n`.
+
+    If the changed platform has more threads in a segment, the answer beyond `until` is that of the method for this
+    platform, measured up to `until` only. Otherwise the segments are moved, and always those of measured curves, of
+    methods that predict elements, and of a parallelisation.
+    """
+    is_longer = len(longer_segments(np.arange(1, new.n_max + 1), old, new)) > 0  # for any requested n
+    predicts_curves = not query.predicts_elements and not answer.is_measured
+    if is_longer and predicts_curves and query.scenario.name in ("migration", "scaling"):
+        changed = changed_database(database, query.target, old, new, until)
+        if len(changed.rows_of_platform(query.target)):
+            beyond = (until, *n[n > until].tolist())
+            further = _answer_as_it_is(changed, replace(query, n=beyond), facts)
+            known = answer_at(answer, np.union1d(n[n <= until], [until]))
+            return continue_on_platform(known, further, old, new, bound=facts.bound)
+    return move_platform(database, query, answer, old, new, n=n, bound=facts.bound)
 
 
 def refusal_of_scenario(

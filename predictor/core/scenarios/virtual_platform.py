@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.answers import LOW, MEDIUM, Answer, answered_thread_counts, is_decomposed, refit_features
+from predictor.core.curves import share_evaluated_curves
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.reconstruct import log_shares
-from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
+from predictor.core.metadata import smt_begins
+from predictor.core.reconstruct import consistent_curves, log_shares
+from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces, unchanged_until
 from predictor.core.scenarios.scenario import PlatformTopology, ScenarioQuery
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import evaluate_curves
-from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_REDUNDANCY, reconstruct
 
 SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
@@ -30,6 +32,9 @@ HALF_FOLLOWS_CLOCK = (
     "of unknown bound: its time is half way between no change and a change in proportion; the interval has both",
 )
 NUMA, HYPERTHREADS = 1, 2
+
+
+NO_SCALING = "breakpoints cannot be moved: no scaling of the workload is known on this machine"
 
 
 class UnknownEffect(PredictionError):
@@ -61,7 +66,7 @@ def move_platform(
     """
     scaling = answer.features[0:2] if query.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
-        raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this machine")
+        raise UnknownEffect(NO_SCALING)
     # Find the segments that the new platform has below the largest n and the old one lacks.
     begun = [segment for segment in (NUMA, HYPERTHREADS) if new.starts[segment] < n.max()]
     lacking = [segment for segment in begun if old.starts[segment] >= old.n_max]
@@ -71,14 +76,86 @@ def move_platform(
     else:
         pieces = {segment: borrowed_piece(database, query, segment, answer) for segment in lacking}
         moved = move_pieces(answer, old, new, n, pieces)
-    source = source_counts(n, old, new)
-    sentences, lowered = _sentences(old, new, n, source)
+    sentences, lowered = _sentences(old, new)
+    longer = longer_segments(n, old, new)
+    if len(longer):
+        lowered.append((LOW, f"beyond n = {int(longer.min()) - 1} a measured slope is extrapolated"))
     moved = replace(
-        _move_interval(answer, moved, source),
+        _move_interval(answer, moved, source_counts(n, old, new)),
         changes=(*answer.changes, *sentences),
         lowered=(*answer.lowered, *lowered),
     )
     return refit_features(_change_clock(moved, old, new, bound), *_bends(new))
+
+
+def continue_on_platform(
+    known: Answer, further: Answer, old: PlatformTopology, new: PlatformTopology, *, bound: str | None
+) -> Answer:
+    """Return the answer for a platform with more threads in a segment: `known` and, beyond its largest n, `further`
+    times the ratio of both there.
+
+    Parameters: `known`, the answer for the platform at the n at which it does not change (`known_until`); `further`,
+    the answer for the `changed_database` from the largest of these n on. Both have an interval, or none has.
+    """
+    if np.isnan(further.time_s).any():
+        raise UnknownEffect(NO_SCALING)
+    until, ratio = int(known.n[-1]), known.time_s[-1] / further.time_s[0]
+
+    def joined(before: FloatArray, after: FloatArray) -> FloatArray:
+        return np.append(before, after[1:])
+
+    n, time_s = np.append(known.n, further.n[1:]), joined(known.time_s, further.time_s * ratio)
+    shares = {name: joined(known.curves[name], further.curves[name]) for name in (*FRACTIONS, *RELATIVE_MEASURES)}
+    fractions = {name: shares.pop(name) for name in FRACTIONS} if is_decomposed(known) else {}
+    sentences, lowered = _sentences(old, new, is_moved=False)
+    lowered.append((LOW, f"beyond n = {until} only other machines show the effect of more threads"))
+    answer = replace(
+        further,
+        t1_s=known.t1_s,
+        n=n,
+        time_s=time_s,
+        curves=consistent_curves(n, time_s, known.t1_s, fractions) | shares,
+        changes=(*known.changes, *sentences),
+        lowered=(*known.lowered, *lowered),
+    )
+    if known.low_s is not None and further.low_s is not None:
+        answer = replace(answer, low_s=joined(known.low_s, further.low_s * ratio))
+    if known.high_s is not None and further.high_s is not None:
+        answer = replace(answer, high_s=joined(known.high_s, further.high_s * ratio))
+    return refit_features(_change_clock(answer, old, new, bound), *_bends(new))
+
+
+def known_until(database: Database, platform: int, old: PlatformTopology, new: PlatformTopology) -> int:
+    """Return the largest n measured on the platform at which it does not change; if there is none, the largest n at all
+    at which it does not.
+
+    If n_ht is unknown and the platform has more threads than cores, more threads mean more cores: its cores have a
+    second thread from the number of cores on.
+    """
+    until, begins = unchanged_until(old, new), smt_begins(database, platform)
+    if np.isnan(old.n_ht) and begins < old.n_max < new.n_max:
+        until = min(until, begins)
+    measured = [database.curve(row)[0] for row in database.rows_of_platform(platform).tolist()]
+    counts = np.concatenate([*measured, [0]])
+    return int(counts[counts <= until].max() or until)
+
+
+def changed_database(
+    database: Database, platform: int, old: PlatformTopology, new: PlatformTopology, until: int
+) -> Database:
+    """Return the database as if the platform had the new topology, and had been measured with at most `until` threads.
+
+    If n_ht is unknown, each core has as many threads as before. Caches and memory stay: enlarged with the cores, they
+    make the platform similar to small ones that were not measured with as many threads, and errors grow by half.
+    """
+    cores = float(np.asarray(database.platform_table["physical_cores"])[platform]) * new.n_max / old.n_max
+    if np.isfinite([old.n_ht, new.n_ht]).any():
+        cores = float(np.fmin(new.n_ht, new.n_max))
+    changed = database.with_platform(
+        platform, until, n_nu=new.n_nu, n_ht=new.n_ht, n_max=new.n_max, physical_cores=cores
+    )
+    share_evaluated_curves(database, changed, platform)
+    return changed
 
 
 def move_elements(
@@ -197,6 +274,20 @@ def source_counts(n: IntArray, old: PlatformTopology, new: PlatformTopology) -> 
     return np.asarray(moved, dtype=np.int64)
 
 
+def longer_segments(n: IntArray, old: PlatformTopology, new: PlatformTopology) -> IntArray:
+    """Return those of the thread counts `n` that are farther behind their segment's breakpoint than any n of the old
+    platform, without those in segments that the old platform lacks.
+
+    >>> old, new = PlatformTopology(np.nan, 4.0, 8), PlatformTopology(10.0, 12.0, 18)
+    >>> longer_segments(np.array([4, 5, 10, 11, 16, 17]), old, new).tolist()
+    [5, 10, 17]
+    """
+    segment = _segment_of_counts(n, new)
+    begins = np.array(old.starts)[segment]
+    is_longer = n - np.array(new.starts)[segment] > source_counts(n, old, new) - begins
+    return np.asarray(n[is_longer & (begins < old.n_max)])
+
+
 def _segment_of_counts(n: IntArray, topology: PlatformTopology) -> IntArray:
     """Return the segment of each thread count: that of the last breakpoint before it."""
     starts = np.array(topology.starts)
@@ -242,9 +333,11 @@ def _change_clock(answer: Answer, old: PlatformTopology, new: PlatformTopology, 
 
 
 def _sentences(
-    old: PlatformTopology, new: PlatformTopology, n: IntArray, source: IntArray
+    old: PlatformTopology, new: PlatformTopology, *, is_moved: bool = True
 ) -> tuple[list[str], list[tuple[int, str]]]:
-    sentences, lowered = [], []
+    """Return sentences on the change, and reasons that lower the confidence. Without `is_moved`, the effects are those
+    of other machines."""
+    sentences, lowered = [], list[tuple[int, str]]()
     for name, title, what in (
         ("n_nu", "NUMA breakpoint", "further NUMA nodes"),
         ("n_ht", "SMT breakpoint", "SMT threads"),
@@ -252,7 +345,9 @@ def _sentences(
         before, after = getattr(old, name), getattr(new, name)
         if before == after or (np.isnan(before) and np.isnan(after)):
             continue
-        if np.isnan(after):
+        if not is_moved:
+            sentences.append(f"{title} from {_or_none(before)} to {_or_none(after)}")
+        elif np.isnan(after):
             sentences.append(f"no {title} (was {before:g}): no effect of {what}; the curve below it is continued")
         elif after >= new.n_max:
             sentences.append(f"{title} at {after:g}: no thread count is beyond it")
@@ -267,9 +362,8 @@ def _sentences(
         sentences.append(f"threads from {old.n_max} to {new.n_max}")
     if sentences:
         lowered.append((MEDIUM, "a hypothetical machine: only its topology is known"))
-    segment = _segment_of_counts(n, new)
-    behind = n - np.array(new.starts)[segment], source - np.minimum(np.array(old.starts)[segment], old.n_max)
-    longer = n[behind[0] > behind[1]]
-    if len(longer):
-        lowered.append((LOW, f"beyond n = {int(longer.min()) - 1} a measured slope is extrapolated"))
     return sentences, lowered
+
+
+def _or_none(count: float) -> str:
+    return "none" if np.isnan(count) else f"{count:g}"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from predictor.core.database import EXTREME_ROWS_KEPT, Database, Group
 from predictor.core.errors import DatabaseError
+from tests.predictor.core.curves import database_of_times
 from tests.predictor.core.databases import database_of, features, random_arrays, random_database
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -180,3 +181,17 @@ def test_of_what_there_is_too_much_of_the_newest_are_kept():
 
     assert [derived(key) for key in ("a", "b", "a", "c", "b", "a")] == ["of a", "of b", "of a", "of c", "of b", "of a"]
     assert computed == ["a", "b", "c", "a"]
+
+
+def test_a_platform_with_other_facts_that_was_measured_with_fewer_threads():
+    """A profile without points is hidden, and the database itself stays as it is."""
+    times = {("a", "w"): {1: 4.0, 8: 1.0}, ("b", "v"): {8: 2.0}, ("b", "w"): {1: 8.0, 2: 5.0, 8: 2.0}}
+    database = database_of_times(times, {"a": 8, "b": 8})
+    changed = database.with_platform(1, 4, n_nu=16.0, n_ht=32.0, n_max=64, physical_cores=32.0)
+    assert (changed.n_nu[1], changed.n_ht[1], changed.n_max.tolist()) == (16.0, 32.0, [8, 64])
+    assert changed.platform_table["physical_cores"][1] == 32.0
+    assert changed.rows_of_platform(1).tolist() == [2]
+    assert [changed.curve(row)[0].tolist() for row in range(3)] == [[1, 8], [], [1, 2]]
+    assert changed.curve(2)[1].tolist() == [8.0, 5.0]
+    assert database.n_max.tolist() == [8, 8]
+    assert database.rows_of_platform(1).tolist() == [1, 2]
