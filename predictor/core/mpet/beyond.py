@@ -8,9 +8,8 @@ interval is calibrated on the errors for the companions, each left out.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import product
-from typing import Literal, NamedTuple
+from functools import cache, cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -142,20 +141,31 @@ class Growth:
         return int(self.n[best])
 
 
-class Agreement(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Agreement:
     """The agreement of A with K curves, companions then laws, inside the measured range, in a part of the thread time.
 
     `distance` (S + 1, K) is the mean squared difference in ln t of some of the curves, the `subjects` (S,), and of A
-    (last), from each curve. `prior` (2, S + 1, K) are prior weights: without names, and by the similarity of names.
+    (last), from each curve. `prior` (2, S + 1, K) are prior weights: without names, and by the similarity of names, 0
+    for the curves that are left out with a subject, its family of `families` (B,); None: A alone is predicted.
     `growth` (F, B) are changes of companions between `columns` (F, 2) on a reference, without losses of the machine.
     """
 
     part: Part
+    families: IntArray | None
     prior: FloatArray
     subjects: IntArray
     distance: FloatArray
     growth: FloatArray
     columns: IntArray
+
+    @cached_property
+    def weights(self) -> list[FloatArray]:
+        """The weights prior / (scale^2 + distance)^2 of all curves for each subject and A, (S + 1, K), or without
+        families for A alone, (1, K); for each scale and prior."""
+        rows = slice(None) if self.families is not None else slice(-1, None)
+        unlike = [(scale**2 + self.distance[rows]) ** 2 for scale in AGREEMENT_SCALES]
+        return [prior / of_scale for of_scale in unlike for prior in self.prior[:, rows]]
 
 
 def growth_beyond(evidence: Evidence, level: float) -> Growth | None:
@@ -184,13 +194,11 @@ def growth_to_one(evidence: Evidence, level: float) -> Growth | None:
 def _growth_on_target(evidence: Evidence, n: IntArray, level: float) -> Growth:
     database, target, companions = evidence.database, evidence.target, np.flatnonzero(evidence.measured_on_target)
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
-    agreements = agreements_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions])
+    families = application_families(evidence)[companions]
+    agreements = agreements_inside(database, rows[:-1], evidence.platforms, evidence.workloads[companions], families)
     # If T has fewer threads than n[0] there is no such knot; then no companion was measured beyond it either.
     at_first = evidence.curves[np.searchsorted(evidence.n[:-1], n[0]), -1, companions]
-    families = application_families(evidence)[companions]
-    return growth_on_platform(
-        database, target, rows[-1, :-1], n, at_first, agreements=agreements, families=families, level=level
-    )
+    return growth_on_platform(database, target, rows[-1, :-1], n, at_first, agreements=agreements, level=level)
 
 
 def with_growth_below(evidence: Evidence, level: float) -> Evidence:
@@ -229,7 +237,7 @@ def growth_below(
     found = np.zeros((3, len(knots), len(rows)))
     if first.max() <= knots[0]:
         return found
-    agreements = agreements_inside(database, rows, platforms, workloads)
+    agreements = agreements_inside(database, rows, platforms, workloads, families)
     weights = (rows[:, :-1] >= 0) * agreements[0].prior[1, -1, : len(workloads)] ** 2
     known = np.einsum("jrb,rb->jr", evaluated.inside[knots][:, evaluated.pattern[rows[:, :-1]]], weights)
     found[0] = known / (weights.sum(axis=1) + TINY) * (knots[:, None] < first)
@@ -238,23 +246,21 @@ def growth_below(
         p = int(same_start[companions[same_start].argmax()])
         platform, of_p, n = int(platforms[p]), rows[p, :-1], evaluated.n[np.append(start, knots[below])]
         at_first = evaluated.at(of_p, np.array([start]))[0]
-        growth = growth_on_platform(
-            database, platform, of_p, n, at_first, agreements=agreements, families=families, level=level
-        )
+        growth = growth_on_platform(database, platform, of_p, n, at_first, agreements=agreements, level=level)
         found[1][np.ix_(below, same_start)] = (growth.curves * growth.weights).sum(axis=1)[1:, None]
         found[2][np.ix_(below, same_start)] = growth.half_width[1:, None]
     return found
 
 
 def agreements_inside(
-    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, families: IntArray | None = None
 ) -> tuple[Agreement, ...]:
     """Return the agreement in the whole thread time or, for a whole program with measured processor time, in useful
     work and idle time: unlike the loops of its companions, a program reads, starts and writes on one thread.
     """
     group = database.groups[database.group[rows[:, -1].max()]]
     parts: tuple[Part, ...] = ("use", "idle") if group == WHOLE_PROGRAMS else ("all",)
-    return tuple(agreement_inside(database, rows, platforms, workloads, part) for part in parts)
+    return tuple(agreement_inside(database, rows, platforms, workloads, families, part=part) for part in parts)
 
 
 def growth_on_platform(
@@ -265,7 +271,6 @@ def growth_on_platform(
     at_first: FloatArray,
     *,
     agreements: tuple[Agreement, ...],
-    families: IntArray | None = None,
     level: float = CREDIBILITY,
 ) -> Growth:
     """Return the growth of A on a platform: the `mixed_growth`, or the sum of those of two parts with independent
@@ -274,7 +279,7 @@ def growth_on_platform(
     of_parts = []
     for agreement in (agreement_on_platform(database, platform, rows, each) for each in agreements):
         courses = courses_on_platform(database, platform, rows, n, at_first, part=agreement.part)
-        of_parts.append(mixed_growth(n, agreement, courses, families, level))
+        of_parts.append(mixed_growth(n, agreement, courses, level))
     if len(of_parts) == 1:
         return of_parts[0]
     use, idle = of_parts
@@ -299,9 +304,12 @@ def agreement_on_platform(database: Database, platform: int, rows: IntArray, agr
     values -= np.log(n / cores_worth(n, values, smt_begins(database, platform)))[:, None]
     first, last = place.reshape(-1, 2).T
     worse = np.maximum(np.nan_to_num(agreement.growth - (values[last] - values[first])), 0.0)
-    excess, distance = np.maximum(worse**2 - AGREEMENT_SCALES[-1] ** 2, 0.0), agreement.distance.copy()
-    distance[:, : len(rows)] += excess.sum(axis=0) / (len(first) * (len(first) + 1) + TINY)
-    return agreement._replace(distance=distance)
+    excess = np.maximum(worse**2 - AGREEMENT_SCALES[-1] ** 2, 0.0).sum(axis=0)
+    if not excess.any():
+        return agreement
+    distance = agreement.distance.copy()
+    distance[:, : len(rows)] += excess / (len(first) * (len(first) + 1) + TINY)
+    return replace(agreement, distance=distance)
 
 
 def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
@@ -318,13 +326,20 @@ def growth_counts(database: Database, target: int, rows: IntArray, last: int) ->
 
 
 def agreement_inside(
-    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, part: Part
+    database: Database,
+    rows: IntArray,
+    platforms: IntArray,
+    workloads: IntArray,
+    families: IntArray | None = None,
+    *,
+    part: Part,
 ) -> Agreement:
     """Return the agreement of companions, laws and A by the growth of their thread times inside the measured range.
 
     The weight of a companion is divided by the root of the number of companions of its application: they are similar.
 
-    Parameters: `rows` (R, B + 1) of the companions `workloads` (B,) and of A (last) on the `platforms`, -1 = none.
+    Parameters: `rows` (R, B + 1) of the companions `workloads` (B,) and of A (last) on the `platforms`, -1 = none; the
+    `families` (B,) of the companions.
     """
     measured, of_laws, of_cores, pairs = growth_inside(database, rows, platforms, part)
     share_of_law = scaling_laws()[0]
@@ -350,7 +365,10 @@ def agreement_inside(
     # Limit the factor by names to that of A: if no name is similar to A's, names change nothing.
     prior[1, np.append(np.arange(B), -1), :B] *= np.minimum(by_name, by_name[-1].max(initial=1.0))
     subjects, distances = np.append(np.arange(B), B + chosen), np.maximum(np.block(table), 0.0)
-    return Agreement(part, prior, subjects, distances, (measured[:-1] - of_cores).T, pairs)
+    if families is not None:
+        prior[:, np.arange(len(subjects)), subjects] = 0.0
+        prior[:, :B, :B] *= families[:, None] != families
+    return Agreement(part, families, prior, subjects, distances, (measured[:-1] - of_cores).T, pairs)
 
 
 def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part: Part) -> tuple[np.ndarray, ...]:
@@ -451,35 +469,25 @@ def courses_on_platform(
     return np.asarray(courses - courses[0])
 
 
-def mixed_growth(
-    n: IntArray, agreement: Agreement, courses: FloatArray, families: IntArray | None = None, level: float = CREDIBILITY
-) -> Growth:
+def mixed_growth(n: IntArray, agreement: Agreement, courses: FloatArray, level: float = CREDIBILITY) -> Growth:
     """Return the mean of the `courses` (J, K), weighted by their agreement with A, with an interval.
 
-        w ~ prior / (scale^2 + distance)^2
-
-    The means for three scales and two priors are combined by their errors for the subjects, weighted by the similarity
-    of each subject to A. A companion is left out with its family, of `families` (B,). The interval contains `level` of
-    the errors for the companions. Without families the combinations have equal weights, and there is no interval.
+    The means with the `weights` of three scales and two priors are combined by their errors for the subjects, each left
+    out with its family, weighted by the similarity of each subject to A. The interval contains `level` of the errors
+    for the companions. Without families the combinations have equal weights, and there is no interval.
     """
-    prior, distance, subjects = agreement.prior, agreement.distance, agreement.subjects
-    if families is None:
-        prior, distance, subjects = prior[:, -1:], distance[-1:], subjects[:0]
-    itself = np.zeros(distance.shape, dtype=bool)
-    if families is not None:
-        itself[: len(families), : len(families)] = families[:, None] == families
-    itself[np.arange(len(subjects)), subjects] = True
+    families = agreement.families
+    subjects = agreement.subjects[: 0 if families is None else None]
     known = (~np.isnan(courses)).astype(np.float64)
     curves = np.nan_to_num(courses)
-    likeness = (prior[1, -1] / (AGREEMENT_SCALES[1] ** 2 + distance[-1]) ** 2)[subjects]
+    sums = np.concatenate([known, curves, curves**2])
+    likeness = agreement.weights[len(agreement.weights) // 2][-1, subjects]  # the middle scale, and names
     weights, means, squares, errors = [], [], [], []
-    for scale, before in product(AGREEMENT_SCALES, prior):
-        weight = before / (scale**2 + distance) ** 2
-        weight[itself] = 0.0
-        total = known @ weight.T  # (J, S + 1)
+    for weight in agreement.weights:
+        total, first, second = np.split(sums @ weight.T, 3)  # (J, S + 1) each
         weights.append(known * weight[-1] / total[:, -1:])
-        means.append(curves @ weight.T / total)
-        squares.append(curves**2 @ weight.T / total)
+        means.append(first / total)
+        squares.append(second / total)
         errors.append(mean_square(means[-1][1:, :-1] - courses[1:, subjects], likeness))
     choice = shares_by_error(np.log(errors).mean(axis=1))
     mean, square = (np.tensordot(choice, np.array(of_each), axes=1) for of_each in (means, squares))
@@ -490,7 +498,7 @@ def mixed_growth(
         return Growth(n, value[:, -1], np.zeros(len(n)), curves, weight)
     B = len(families)
     missed = value[:, :B] - courses[:, :B]
-    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, prior[0, -1, :B]), variance[:, -1])
+    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, agreement.prior[0, -1, :B]), variance[:, -1])
     deviation = np.sqrt((variance + typical[:, None]) / 2.0 + LEAST_LOG_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0
