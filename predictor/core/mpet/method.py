@@ -100,7 +100,7 @@ def evidence_with_parts(
 
 MPET = Method(
     name="mpet",
-    version="37",
+    version="38",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

@@ -95,6 +95,9 @@ def ratio_transfer(evidence: Evidence, level: float, h: Hyperparameters = DEFAUL
     deviation = np.sqrt((typical + LEAST_LOG_ERROR) ** 2 * unexplained[:, None] + disagreement)
     half_width = family_factor(np.abs(errors) / deviation[:-1], families, level) * deviation[-1]
     shift = np.minimum(h.ratio_shift * half_width / normal_factor(level), h.most_shift)
+    if evidence.fill_errors is not None:  # filled-in workloads may all be wrong by one factor, which moves the median
+        moved = np.median(evidence.fill_errors, axis=2)
+        half_width = np.hypot(half_width, normal_factor(level) * np.sqrt((moved**2).mean(axis=1)))
     first = min(evidence.least_on_target, int(evidence.n[-1]))
     last = np.searchsorted(evidence.n, np.clip(evidence.n, first, evidence.largest_on_target))
     change = ((evidence.of_workload - evidence.of_workload[last]) * guesses.weights.T).sum(axis=1)

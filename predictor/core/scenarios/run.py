@@ -70,8 +70,8 @@ def _answer_changed(database: Database, query: ScenarioQuery, facts: ScenarioFac
     wanted_and_one, answered = np.union1d(wanted, [1]), answered_thread_counts(old.n_max)
     moves = not new.is_as(old)
     needed = wanted_and_one
-    until = known_until(database.without(query.target, query.workload), query.target, old, new)
     if moves:
+        until = known_until(database.without(query.target, query.workload), query.target, old, new)
         unmoved = wanted_and_one[wanted_and_one <= old.n_max]
         bends = [until, *(int(start) for start in old.starts if 0 < start < old.n_max)]
         needed = np.unique(np.concatenate([answered, bends, unmoved, source_counts(wanted_and_one, old, new)]))

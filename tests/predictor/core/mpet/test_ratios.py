@@ -146,6 +146,21 @@ def error_by_names(names):
     return float(np.sqrt(np.mean(np.square(off))))
 
 
+def test_workloads_filled_in_with_one_common_error_widen_the_interval_by_it():
+    """Errors of less than half of the workloads move no median."""
+    evidence = evidence_of(database_with())
+    errors = np.zeros(evidence.curves[:, :-1].shape)
+    before = ratio_transfer(evidence, 0.9)
+    errors[:, :, : errors.shape[2] // 2 - 1] = 0.4
+    np.testing.assert_array_equal(
+        ratio_transfer(replace(evidence, fill_errors=errors), 0.9).half_width, before.half_width
+    )
+    errors[:] = -0.4
+    found = ratio_transfer(replace(evidence, fill_errors=errors), 0.9)
+    np.testing.assert_allclose(found.half_width, np.hypot(before.half_width, 1.6448536 * 0.4), rtol=1e-6)
+    np.testing.assert_array_equal(found.value, before.value)
+
+
 def test_names_count_as_far_as_they_prove_right():
     random = np.random.default_rng(7)
     without = error_by_names(40 * ["program"])
