@@ -46,8 +46,10 @@ def evaluate_what_if(
     cpu = np.array(database.platform_table["cpu_model"], dtype=str)
     found = 0
     for smaller, larger in pairs[random.permutation(len(pairs))].tolist():
+        if found == sample:
+            return
         rows = _longer_rows(database, larger, int(database.n_max[smaller]))
-        if not len(rows) or found == sample:
+        if not len(rows):
             continue
         found += 1
         names = applications[database.workload_index[rows]]

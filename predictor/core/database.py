@@ -262,15 +262,11 @@ class Database:
         self, platform: int, most: int, *, n_nu: float, n_ht: float, n_max: int, physical_cores: float
     ) -> Database:
         """Return the database as if a platform had this topology, and had been measured with at most `most` threads."""
-        first, last = np.searchsorted(self.platform_index, [platform, platform + 1])
-        points = slice(*self.curve_offsets[[first, last]])
+        points = slice(*self.curve_offsets[np.searchsorted(self.platform_index, [platform, platform + 1])])
         kept = np.ones(len(self.curve_n), dtype=np.bool_)
         kept[points] = self.curve_n[points] <= most
-        lengths = np.diff(self.curve_offsets)
-        row_of_point = np.repeat(np.arange(last - first), lengths[first:last])
-        of_platform = np.bincount(row_of_point[kept[points]], minlength=last - first)
-        lost = first + np.flatnonzero((of_platform == 0) & (lengths[first:last] > 0))
-        lengths[first:last] = of_platform
+        offsets = np.append(0, np.cumsum(kept))[self.curve_offsets]
+        lost = np.flatnonzero((np.diff(offsets) == 0) & (np.diff(self.curve_offsets) > 0))
         hidden = self.hidden.copy()
         hidden[lost] = True
         cores = np.asarray(self.platform_table["physical_cores"])
@@ -284,7 +280,7 @@ class Database:
             n_ht=all_n_ht,
             n_max=all_n_max,
             platform_table={**self.platform_table, "physical_cores": all_cores},
-            curve_offsets=read_only(np.append(0, np.cumsum(lengths))),
+            curve_offsets=read_only(offsets),
             curve_n=read_only(self.curve_n[kept]),
             curve_time_s=read_only(self.curve_time_s[kept]),
             hidden=read_only(hidden),
