@@ -23,7 +23,7 @@ from profiles.scaling.names import FEATURE_NAMES
 
 # Version of the document. Raise it when its shape or the answers of a scenario change, so that a stored document is not
 # returned for a new one.
-ANSWER_VERSION = "6"
+ANSWER_VERSION = "7"
 
 
 class CurvePoint(TypedDict):

@@ -28,6 +28,7 @@ from predictor.core.scenarios.virtual_platform import (
     longer_segments,
     move_platform,
     source_counts,
+    widen_by_relatives,
 )
 from predictor.core.scenarios.virtual_workload import change_workload
 from profiles.arrays import FloatArray, IntArray
@@ -109,7 +110,8 @@ def _answer_moved(
             beyond = (until, *n[n > until].tolist())
             further = _answer_as_it_is(changed, replace(query, n=beyond), facts)
             known = answer_at(answer, np.union1d(n[n <= until], [until]))
-            return continue_on_platform(known, further, old, new, bound=facts.bound)
+            joined = continue_on_platform(known, further, old, new, bound=facts.bound)
+            return widen_by_relatives(joined, database.without(query.target, query.workload), query)
     return move_platform(database, query, answer, old, new, n=n, bound=facts.bound)
 
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.answers import LOW, MEDIUM, Answer, answered_thread_counts, is_decomposed, refit_features
-from predictor.core.curves import share_evaluated_curves
+from predictor.core.arrays import sampled
+from predictor.core.curves import evaluated_curves, share_evaluated_curves
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.metadata import smt_begins
+from predictor.core.metadata import platform_metadata, smt_begins
 from predictor.core.reconstruct import consistent_curves, log_shares
 from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces, unchanged_until
 from predictor.core.scenarios.scenario import PlatformTopology, ScenarioQuery
@@ -32,6 +33,7 @@ HALF_FOLLOWS_CLOCK = (
     "of unknown bound: its time is half way between no change and a change in proportion; the interval has both",
 )
 NUMA, HYPERTHREADS = 1, 2
+LEAST_PAIRS, MOST_WORKLOADS = 10, 48  # of machines of one CPU model, and of workloads that are compared on them
 
 
 NO_SCALING = "breakpoints cannot be moved: no scaling of the workload is known on this machine"
@@ -138,6 +140,45 @@ def known_until(database: Database, platform: int, old: PlatformTopology, new: P
     measured = [database.curve(row)[0] for row in database.rows_of_platform(platform).tolist()]
     counts = np.concatenate([*measured, [0]])
     return int(counts[counts <= until].max() or until)
+
+
+def widen_by_relatives(answer: Answer, database: Database, query: ScenarioQuery) -> Answer:
+    """Return the answer with its interval widened by the differences of machines of one CPU model: a machine with more
+    threads is another machine, which differs with one thread, too.
+
+        h' = sqrt(h^2 + q^2)
+
+    h is half the interval in ln t on each side, q the quantile `level` of the `differences_of_relatives`: of the
+    query's workload or, if fewer than ten pairs of machines have it, of 48 workloads; 0 if there are no pairs.
+    """
+    if answer.low_s is None or answer.high_s is None:
+        return answer
+    differences = differences_of_relatives(database, np.array([query.workload]))
+    if len(differences) < LEAST_PAIRS:
+        differences = differences_of_relatives(database, sampled(np.unique(database.workload_index), MOST_WORKLOADS))
+    q = float(np.quantile(differences, query.setting("level", 0.9))) if len(differences) else 0.0
+    low, high = (np.exp(np.hypot(np.log(end / answer.time_s), q)) for end in (answer.low_s, answer.high_s))
+    return replace(answer, low_s=answer.time_s / low, high_s=answer.time_s * high)
+
+
+def differences_of_relatives(database: Database, workloads: IntArray) -> FloatArray:
+    """Return |ln t - ln t'| for machines of one `cpu_model` with different numbers of threads, for each of the
+    workloads, at the least n at which both were measured. Each machine is compared with the next larger one."""
+    evaluated = evaluated_curves(database)
+    rows = np.concatenate([database.rows_of_workload(workload) for workload in workloads.tolist()])
+    platforms = database.platform_index[rows]
+    threads, cpu = database.n_max[platforms], platform_metadata(database).cpu[platforms]
+    keys = np.stack([threads, cpu, database.group[rows], database.workload_index[rows]])
+    order = np.lexsort(keys)
+    steps = np.diff(keys[:, order], axis=1)
+    smaller = np.flatnonzero((steps[0] > 0) & (steps[1:] == 0).all(axis=0))
+    rows = rows[order]
+    pairs = rows[smaller], rows[smaller + 1]
+    inside = [evaluated.inside[:, evaluated.pattern[of_pair]] for of_pair in pairs]
+    both = inside[0] & inside[1]
+    least = both.argmax(axis=0)
+    differences = np.abs(evaluated.values[least, pairs[0]] - evaluated.values[least, pairs[1]])
+    return np.asarray(differences[both.any(axis=0)])
 
 
 def changed_database(

@@ -1,5 +1,7 @@
 """A platform with more threads: what other machines show, in place of the slope of the platform's own last threads."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,14 @@ from predictor.core.answers import Query
 from predictor.core.curves import evaluated_curves
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.scenarios import Scenario, run_scenario
+from predictor.core.scenarios import Scenario, run_scenario, virtual_platform
 from predictor.core.scenarios.scenario import PlatformChanges, PlatformTopology
-from predictor.core.scenarios.virtual_platform import UnknownEffect, changed_database, known_until
+from predictor.core.scenarios.virtual_platform import (
+    UnknownEffect,
+    changed_database,
+    differences_of_relatives,
+    known_until,
+)
 from tests.predictor.core.curves import curve_arrays, database_of_times
 from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database, in_scenario
 
@@ -26,7 +33,7 @@ def seconds(platform, share, n):
     return 10.0 / speed * (share + (1.0 - share) / at_work)
 
 
-def machines(known=(1, 2)):
+def machines(known=(1, 2), **columns):
     """Machines with two threads per core, of which the laptop has one core; n_ht is unknown everywhere."""
     times = {
         (platform, workload): {
@@ -38,7 +45,7 @@ def machines(known=(1, 2)):
         if platform != "laptop" or workload in KNOWN_ON_LAPTOP
     }
     cores = np.array([CORES[platform] for platform in sorted(CORES)], dtype=float)
-    table = {"physical_cores": cores, "threads": 2 * cores}
+    table = {"physical_cores": cores, "threads": 2 * cores, **columns}
     return database_of_times(times, {name: 2 * CORES[name] for name in CORES}, platform_table=table)
 
 
@@ -64,6 +71,44 @@ def test_a_machine_with_one_core_becomes_one_with_sixteen(workload):
 def test_a_serial_program_stays_serial_on_more_cores():
     found = what_if(machines(), "serial", 64)
     assert found.time_s.min() > 0.8 * found.time_s[0]
+
+
+def test_machines_of_one_model_are_compared_with_the_next_larger_one():
+    times = {
+        ("a2", "w"): {1: 1.0, 2: 1.0},
+        ("a4", "w"): {1: 2.0, 4: 1.0},
+        ("a8", "w"): {1: 2.0, 8: 1.0},
+        ("b8", "w"): {1: 5.0, 8: 1.0},  # another model with as many threads as c8
+        ("c8", "w"): {1: 50.0, 8: 1.0},
+        ("d2", "w"): {2: 3.0},  # measured with all threads alone
+        ("d4", "w"): {4: 1.0},
+        ("x2", "w"): {1: 1.0, 2: 1.0},  # of unknown models
+        ("y4", "w"): {1: 9.0, 4: 1.0},
+        ("b8", "v"): {8: 2.0},
+        ("b9", "v"): {2: 1.0, 8: 1.0, 9: 1.0},
+    }
+    threads = {name: int(name[1]) for name in ("a2", "a4", "a8", "b8", "b9", "c8", "d2", "d4", "x2", "y4")}
+    models = [name[0].replace("c", "b") if name[0] in "abcd" else "" for name in sorted(threads)]
+    database = database_of_times(times, threads, platform_table={"cpu_model": np.array(models)})
+    w, v = (database.workloads.index(name) for name in "wv")
+    np.testing.assert_allclose(differences_of_relatives(database, np.array([w])), np.log([2.0, 1.0]))
+    np.testing.assert_allclose(differences_of_relatives(database, np.array([v])), np.log([2.0]))
+
+
+def test_the_interval_contains_the_differences_of_machines_of_one_model(monkeypatch):
+    """A machine with more threads is another machine: half the interval is the root of the sum of squares."""
+    pairs = ("m04", "m08", "m16", "m32")
+    database = machines(cpu_model=np.array(["i9" if name in pairs else "" for name in sorted(CORES)]))
+    found = what_if(database, "tenth", 32)
+    monkeypatch.setattr(virtual_platform, "differences_of_relatives", lambda *_: np.zeros(0))
+    without = what_if(database, "tenth", 32)
+    np.testing.assert_array_equal(found.time_s, without.time_s)
+    # Three pairs have the workload, fewer than ten: those with all workloads count. All have the same ratio of speed.
+    steps = [seconds(one, 0.1, 1) / seconds(other, 0.1, 1) for one, other in itertools.pairwise(pairs)]
+    q = np.quantile(np.abs(np.log(steps * len(SERIAL_SHARE))), 0.9)
+    for name in ("low_s", "high_s"):
+        before, now = (np.abs(np.log(getattr(each, name) / each.time_s)) for each in (without, found))
+        np.testing.assert_allclose(now, np.hypot(before, q))
 
 
 def test_other_requested_counts_change_no_answer():
