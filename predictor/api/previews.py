@@ -51,6 +51,7 @@ MIXING = OneOf("mix_runtimes", "Setting of the method mpet2020.", choices=typing
 QUESTION = (WORKLOAD, TARGET, METHOD, MIXING)
 EXPLAIN = Flag("explain", EXPLAIN_HELP, default=False)
 PUBLIC_ONLY = Flag("public_only", PUBLIC_ONLY_HELP, default=False)
+MEASURED_TIMES = Flag("measured", "Change the times measured on the target instead of a prediction.", default=False)
 SIMULATED_TOO = Flag("include_simulated", "Include simulated profiles.", default=False)
 CHANGES: tuple[QueryParameter, ...] = (
     *(
@@ -84,7 +85,7 @@ class PredictionPreview(ApiView):
     @extend_schema(
         operation_id="predictions_preview",
         summary="Predict without storing the answer",
-        parameters=described(*QUESTION, *CHANGES, PUBLIC_ONLY, EXPLAIN),
+        parameters=described(*QUESTION, MEASURED_TIMES, *CHANGES, PUBLIC_ONLY, EXPLAIN),
         responses={200: PreviewSerializer, 422: None},
     )
     def get(self, request: Request) -> Response:
@@ -92,7 +93,8 @@ class PredictionPreview(ApiView):
         values = {parameter.name: parameter.read(request) for parameter in CHANGES}
         changes = {name: float(value) for name, value in values.items() if value is not None}
         try:
-            question = slider_request(names, changes, public_only=PUBLIC_ONLY.read(request))
+            public_only, measured = PUBLIC_ONLY.read(request), MEASURED_TIMES.read(request)
+            question = slider_request(names, changes, public_only=public_only, measured=measured)
             answer = preview_answer(question, request.user, explained=EXPLAIN.read(request))
         except RequestError as error:
             raise problem_of_parameters(error) from error

@@ -89,7 +89,12 @@ def has_curves(database: Database, workload: int) -> bool:
 
 def asks_for_public(parameters: Mapping[str, str]) -> bool:
     """Return whether the check box of a form or a query parameter asks for public data only."""
-    return parameters.get("public_only", "").lower() in {"true", "on", "1"}
+    return is_checked(parameters, "public_only")
+
+
+def is_checked(parameters: Mapping[str, str], name: str) -> bool:
+    """Return whether a check box or a query parameter is set."""
+    return parameters.get(name, "").lower() in {"true", "on", "1"}
 
 
 def given_parameters(parameters: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

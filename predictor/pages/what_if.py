@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -21,6 +21,7 @@ from predictor.pages.presenting import (
     breakpoints_of,
     first_pair,
     given_parameters,
+    is_checked,
     mixing_choices,
     offered_names,
     rows_by_slug,
@@ -51,12 +52,9 @@ def what_if(request: HttpRequest) -> HttpResponse:
 
     POST to the same URL stores the answer if the user is signed in.
     """
-    if (in_current_slugs := in_slugs(request.GET, request.user)) != request.GET:
-        return redirect(f"{request.path}?{in_current_slugs.urlencode()}")
+    if (query := query_of_pair(request)) != request.GET:
+        return redirect(f"{request.path}?{query.urlencode()}")
     if not (request.GET.get("workload") and request.GET.get("target")):
-        workload, target = first_pair(request.user)
-        if workload and target:
-            return redirect(f"{request.path}?{urlencode({'workload': workload, 'target': target})}")
         return render(request, "predictor/what_if.html", {"section": "what-if"})
     state = slider_state(request)
     if request.method == "POST" and not request.user.is_authenticated:
@@ -67,6 +65,10 @@ def what_if(request: HttpRequest) -> HttpResponse:
         except RequestError as error:
             state["refusal"] = shown_refusal(error, request)
     answers = Previews(request.user)
+    answer = answer_context(request, state, answers)
+    other_start = address_of_other_start(request, state)
+    if other_start and "measured" not in request.GET and "answer" not in answer:
+        return redirect(other_start)  # there is no prediction, because the workload was measured on no other machine
     context = {
         "workload": request.GET["workload"],
         "target": request.GET["target"],
@@ -77,13 +79,37 @@ def what_if(request: HttpRequest) -> HttpResponse:
         "workloads": offered_names(Workload, request.user, request.GET["workload"], scaling=True),
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
         "section": "what-if",
+        "other_start": other_start,
         **slider_context(request, state, answers),
         **state,
-        **answer_context(request, state, answers),
+        **answer,
     }
     names = {"workload": dict(context["workloads"]), "target": dict(context["platforms"])}
     context["title"] = " on ".join(names[part].get(context[part], context[part]) for part in ("workload", "target"))
     return render(request, "predictor/what_if.html", context)
+
+
+def query_of_pair(request: HttpRequest) -> QueryDict:
+    """Return the query string with current slugs, or that of the first pair if none is given and there is one."""
+    query = in_slugs(request.GET, request.user)
+    if not (query.get("workload") and query.get("target")):
+        workload, target = first_pair(request.user)
+        if workload and target:
+            query = QueryDict(urlencode({"workload": workload, "target": target}))
+    return query
+
+
+def address_of_other_start(request: HttpRequest, state: dict[str, Any]) -> str:
+    """Return the address of the pair that starts from the measured times or, if the page does, from a prediction; ""
+    if the pair was not measured."""
+    parameters = given_parameters(request.GET, ("workload", "target", "public_only"))
+    viewer = None if asks_for_public(parameters) else request.user
+    profiles = Profile.objects.visible_to(viewer).filter(
+        workload__slug=parameters["workload"], platform__slug=parameters["target"]
+    )
+    if not profiles.exists():
+        return ""
+    return f"{request.path}?{urlencode(parameters | {'measured': str(not state['measured']).lower()})}"
 
 
 @require_safe
@@ -119,12 +145,14 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
     public_only = asks_for_public(parameters)
     public = {"public_only": "true"} if public_only else {}
     question = given_parameters(parameters, QUESTION_PARAMETERS)
-    unchanged = slider_request(parameters, {}, public_only=public_only)
+    measured = is_checked(parameters, "measured")
+    unchanged = slider_request(parameters, {}, public_only=public_only, measured=measured)
     try:
         values = slider_values(parameters)
     except InvalidParameter as error:
         return {
             "values": {},
+            "measured": measured,
             "unchanged": unchanged,
             "refusal": ShownRefusal(finished_sentence(str(error))),
             "state": urlencode(question | public),
@@ -134,8 +162,9 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
         values = drop_neutral_values(values, target)
     return {
         "values": values,
+        "measured": measured,
         "unchanged": unchanged,
-        "question": slider_request(parameters, values, public_only=public_only),
+        "question": slider_request(parameters, values, public_only=public_only, measured=measured),
         "state": urlencode(question | public | {name: f"{value:g}" for name, value in values.items()}),
     }
 
@@ -190,6 +219,7 @@ def slider_context(request: HttpRequest, state: dict[str, Any], answers: Preview
     ]
     # The reset link leads to the question without changes.
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
-    public = {"public_only": "true"} if question.public_only else {}
-    reset = f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | public)}"
+    flags = {"public_only": question.public_only, "measured": question.references is not None}
+    chosen = {name: "true" for name, is_set in flags.items() if is_set}
+    reset = f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | chosen)}"
     return {"workload_sliders": numbered[0], "platform_sliders": numbered[1], "notes": notes, "reset": reset}

@@ -16,7 +16,7 @@ from profiles.arrays import FloatArray
 from profiles.models import Platform, Workload
 from profiles.scaling.names import FRACTIONS
 
-QUESTION_PARAMETERS = ("workload", "target", "method", "mix_runtimes")
+QUESTION_PARAMETERS = ("workload", "target", "method", "mix_runtimes", "measured")
 WHAT_IF_PARAMETERS = (*QUESTION_PARAMETERS, *CHARACTERISTICS, *PLATFORM_CHANGES)
 NO_EFFECT = 0  # position of n_nu and n_ht for null in a request
 LARGEST_SLIDER_FACTOR = {"memory": 4.0, "work": 4.0}
@@ -119,17 +119,25 @@ def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
 
 
 def slider_request(
-    parameters: Mapping[str, str], values: Mapping[str, float], *, public_only: bool = False
+    parameters: Mapping[str, str], values: Mapping[str, float], *, public_only: bool = False, measured: bool = False
 ) -> PredictionRequest:
-    """Return the request for the prediction with these slider values. The service checks the values."""
+    """Return the request for the prediction with these slider values. The service checks the values.
+
+    With `measured`, the measured times of the pair are changed. Without a change this takes a factor of 1, because a
+    request for the unchanged pair is a prediction, which does not use them.
+    """
     platform = {name: values[name] for name in PLATFORM_CHANGES if name in values}
-    mixing = parameters.get("mix_runtimes")
+    mixing, target = parameters.get("mix_runtimes"), parameters.get("target", "").strip()
+    workload = {name: values[name] for name in CHARACTERISTICS if name in values}
+    if measured and not workload and not platform:
+        workload = {"work": 1.0}
     return PredictionRequest(
         workload=parameters.get("workload", "").strip(),
-        target=parameters.get("target", "").strip(),
+        target=target,
+        references=[target] if measured else None,
         method=parameters.get("method") or DEFAULT_METHOD,
         settings={"mix_runtimes": mixing} if mixing else {},
-        workload_changes={name: values[name] for name in CHARACTERISTICS if name in values} or None,
+        workload_changes=workload or None,
         platform_changes={name: platform_value(name, value) for name, value in platform.items()} or None,
         public_only=public_only,
     )

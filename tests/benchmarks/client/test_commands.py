@@ -72,6 +72,13 @@ def test_what_if_shows_the_change_and_the_baseline(mpet):
     assert "baseline" not in mpet("predict", WORKLOAD, TARGET)[1]
 
 
+def test_what_if_can_change_the_measured_times(mpet):
+    document = json.loads(mpet("what-if", WORKLOAD, TARGET, "work=2", "--measured", "--json")[1])
+    assert document["references"] == [TARGET]
+    assert document["changes"][0].startswith("based on the times measured on")
+    assert document["curve"][0].get("low_s") is None
+
+
 def test_rank_by_cost_says_that_no_price_is_known(mpet):
     status, text, _ = mpet("rank", WORKLOAD, "--by", "cost")
     assert status == 0

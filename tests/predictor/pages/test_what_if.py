@@ -2,8 +2,9 @@
 
 import html
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
+import numpy as np
 import pytest
 from django.urls import reverse
 
@@ -11,7 +12,7 @@ from predictor.models import Prediction
 from predictor.pages import what_if
 from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import neutral_values, platform_sliders, slider_request, slider_values
-from profiles.models import Platform
+from profiles.models import Platform, Profile
 from tests.pages import figures_of, store_dataset, store_private, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
@@ -167,3 +168,69 @@ def test_the_part_that_follows_takes_a_fixed_number_of_queries(client, public, d
     # the target; revision, newest profile; with changes the bound; virtualised references; sources; platforms by name
     with django_assert_num_queries(7):
         part(client, work="2")
+
+
+def curve_of(answer):
+    return {row["n"]: row["time_s"] for row in answer["curve"]}
+
+
+def test_the_measured_times_of_a_pair_can_be_changed(client, public):
+    """Page, part and JSON form are the same; without a change the curve is the measured one."""
+    predicted = page(client)
+    assert "Start from the measured times" in text_of(predicted)
+    start = re.search(r'<a href="([^"]+)">Start from the measured times', predicted.content.decode())[1]
+    measured = client.get(html.unescape(start))
+    answer = measured.context["answer"]
+    assert answer["references"] == ["machine-1"]
+    assert (answer["changes"][0], answer["workload_changes"]) == (
+        "based on the times measured on machine-1",
+        {"work": 1.0},
+    )
+    profile = Profile.objects.get(platform__slug="machine-1", workload__slug="app0-section0")
+    n = np.asarray(profile.curves.n)
+    for count, time_s in zip(n, np.asarray(profile.curves.values)[: len(n)], strict=True):
+        assert curve_of(answer)[count] == pytest.approx(time_s)
+    assert '<input type="hidden" name="measured" value="true">' in measured.content.decode()
+    assert "Start from a prediction" in text_of(measured)
+    moved = {"measured": "true", "lock_delay": "0"}
+    whole = page(client, **moved)
+    assert curve_of(whole.context["answer"])[8] <= curve_of(answer)[8]
+    assert text_of(part(client, **moved)) in text_of(whole)
+    assert client.get(twin_of(whole)).json() == {"id": None, "url": None} | whole.context["answer"]
+
+
+def test_the_reset_link_of_measured_times_leads_to_them(client, public):
+    assert page(client, measured="true", work="2").context["reset"].endswith("&measured=true")
+
+
+def test_a_workload_that_only_this_machine_ran_starts_from_its_measured_times(client, public):
+    """No other machine shows it, so there is no prediction: before, the page was a dead end for one's own program."""
+    ada = user("ada")
+    profile = store_private(ada)[0]
+    pair = {"workload": profile.workload.slug, "target": profile.platform.slug}
+    client.force_login(ada)
+    found = client.get(reverse("what-if"), pair)
+    assert found["Location"] == f"{reverse('what-if')}?{urlencode(pair | {'measured': 'true'})}"
+    answer = client.get(found["Location"]).context["answer"]
+    assert answer["references"] == [profile.platform.slug]
+    refused = client.get(reverse("what-if"), pair | {"measured": "false"})
+    assert "was measured on no other machine" in text_of(refused)
+    assert "Start from the measured times" in text_of(refused)
+
+
+def test_what_nobody_measured_or_others_keep_private_has_no_measured_times(client, public):
+    profile = store_private(user("ada"))[0]
+    pair = {"workload": profile.workload.slug, "target": profile.platform.slug}
+    response = client.get(reverse("what-if"), pair)
+    assert response.status_code == 200
+    assert "measured times" not in text_of(response)
+    Profile.objects.filter(platform__slug="machine-1", workload__slug="app0-section0").delete()
+    assert "measured times" not in text_of(page(client))
+    assert page(client, measured="true").context["refusal"]
+
+
+def test_the_page_of_a_profile_leads_to_changes_of_its_times(client, public):
+    profile = Profile.objects.get(platform__slug="machine-1", workload__slug="app0-section0")
+    content = client.get(reverse("profile", args=[profile.uid])).content.decode()
+    link = html.unescape(re.search(r'href="([^"]+)">What if[?]', content)[1])
+    assert client.get(link).context["answer"]["references"] == ["machine-1"]

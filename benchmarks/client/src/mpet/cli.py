@@ -526,10 +526,14 @@ def what_if(
     workload: str = typer.Argument(..., help=WORKLOAD_HELP),
     target: str = typer.Argument(..., help=TARGET_HELP),
     changes: list[str] = typer.Argument(..., help="Changes to apply, such as lock_delay=0.5 n_max=64."),
+    measured: bool = typer.Option(
+        False, "--measured", help="Change the times measured on the machine instead of a prediction."
+    ),
     as_json: bool = JSON,
 ) -> None:
     """Predict with changed characteristics of the workload or facts of the machine."""
-    answer = context.obj.client().what_if(workload, target, **assignments(changes))
+    given = assignments(changes) | ({"measured": True} if measured else {})
+    answer = context.obj.client().what_if(workload, target, **given)
     print_json(answer.document) if as_json else tables.print_prediction(out, answer)
 
 

@@ -112,7 +112,8 @@ class Client:
         return self.transport.json("GET", f"predictions/{uid}/why/")
 
     def what_if(self, workload: str, target: str, **changes: Any) -> Prediction:
-        """Predict with changes, such as `lock_delay=0.5` or `n_max=64`. The prediction is not saved."""
+        """Predict with changes, such as `lock_delay=0.5` or `n_max=64`. The prediction is not saved. With
+        `measured=True`, the times measured on the target are changed instead of a prediction."""
         parameters = {"workload": workload, "target": target, **changes}
         return Prediction(self.transport.json("GET", "predictions/preview/", params=parameters))
 
