@@ -27,7 +27,7 @@ from predictor.predictions.rankings import RankingQuestion
 from predictor.snapshot.cache import read_database
 from profiles.figures import Breakpoints
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 from profiles.templatetags.quantities import significant
 
 MOST_NAMES_IN_LIST = 2000  # choices of a field; users can type any other visible name into a text field
@@ -209,13 +209,14 @@ class ShownRefusal:
     """The reason why a question has no answer.
 
     `action` and `address` are the text and URL of a link to a remedy, or both empty. `suggestions` holds names and URLs
-    for a misspelt name.
+    for a misspelt name. `measured` is the URL of the profile of the pair, which needs no prediction, or empty.
     """
 
     sentence: str
     action: str = ""
     address: str = ""
     suggestions: Sequence[tuple[str, str]] = ()
+    measured: str = ""
 
 
 def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") -> ShownRefusal:
@@ -231,8 +232,12 @@ def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") 
             lists = ("All workloads", "workloads") if field == "workload" else ("All machines", "platforms")
             return ShownRefusal(sentence, lists[0], reverse(lists[1]))
         return ShownRefusal(sentence, suggestions=suggestions)
-    remedy = error.remedy if isinstance(error, NoPrediction) else None
-    return ShownRefusal(sentence, *action_of(remedy, request))
+    if not isinstance(error, NoPrediction):
+        return ShownRefusal(sentence)
+    pair = {"workload__slug": workload, "platform__slug": target}
+    profile = Profile.objects.visible_to(request.user).filter(**pair, origin="measured").order_by("-pk").first()
+    measured = reverse("profile", args=[profile.uid]) if profile else ""
+    return ShownRefusal(sentence, *action_of(error.remedy, request), measured=measured)
 
 
 def suggested_links(error: UnknownName, request: HttpRequest, field: str) -> list[tuple[str, str]]:

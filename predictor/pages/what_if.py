@@ -66,7 +66,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
             state["refusal"] = shown_refusal(error, request)
     answers = Previews(request.user)
     answer = answer_context(request, state, answers)
-    other_start = address_of_other_start(request, state)
+    origin, other_start = other_start_of(request, state)
     if other_start and "measured" not in request.GET and "answer" not in answer:
         return redirect(other_start)  # there is no prediction, because the workload was measured on no other machine
     context = {
@@ -80,6 +80,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
         "section": "what-if",
         "other_start": other_start,
+        "origin": origin,
         **slider_context(request, state, answers),
         **state,
         **answer,
@@ -99,17 +100,17 @@ def query_of_pair(request: HttpRequest) -> QueryDict:
     return query
 
 
-def address_of_other_start(request: HttpRequest, state: dict[str, Any]) -> str:
-    """Return the address of the pair that starts from the measured times or, if the page does, from a prediction; ""
-    if the pair was not measured."""
+def other_start_of(request: HttpRequest, state: dict[str, Any]) -> tuple[str, str]:
+    """Return the origin of the pair's times, and the address that starts from these times or, if the page does, from a
+    prediction; both are empty if the pair has no times that predictions may use."""
     parameters = given_parameters(request.GET, ("workload", "target", "public_only"))
-    viewer = None if asks_for_public(parameters) else request.user
-    profiles = Profile.objects.visible_to(viewer).filter(
-        workload__slug=parameters["workload"], platform__slug=parameters["target"]
-    )
-    if not profiles.exists():
-        return ""
-    return f"{request.path}?{urlencode(parameters | {'measured': str(not state['measured']).lower()})}"
+    profiles = Profile.objects.visible_to(None if asks_for_public(parameters) else request.user)
+    pair = profiles.filter(workload__slug=parameters["workload"], platform__slug=parameters["target"])
+    origin = pair.exclude(origin="emulated").order_by("origin").values_list("origin", flat=True).first()
+    if origin is None:
+        return "", ""
+    other = {"measured": str(not state["measured"]).lower()}
+    return origin, f"{request.path}?{urlencode(parameters | other)}"
 
 
 @require_safe

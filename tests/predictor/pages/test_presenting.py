@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.urls import reverse
 
 from predictor.core import methods
 from predictor.core.assembly import MEASURED
 from predictor.pages import presenting
 from predictor.pages.presenting import first_pair, offered_names
 from predictor.snapshot.cache import read_database
-from profiles.models import Workload
+from profiles.models import Profile, Workload
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
 
@@ -65,3 +66,18 @@ def test_a_select_offers_every_workload_of_the_public_suites():
     """Spare Cores has 168: a list that ends at 150 leaves no way to choose the others."""
     store(sample_measurements(1, 168, decomposed=False, counters=False))
     assert len(offered_names(Workload, None, "")) == 168
+
+
+@pytest.mark.parametrize("address", ["predict", "what-if"])
+def test_a_refused_pair_that_was_measured_leads_to_its_times(client, public, address):
+    """Nothing is predicted from one machine alone, but its own times are there."""
+    own = sample_measurements(1, 1, seed=5)
+    own.workloads[:] = [sample_workload(9)]
+    profile = store(own, label="own").profiles[0]
+    pair = {"workload": profile.workload.slug, "target": profile.platform.slug}
+    refused = client.get(reverse(address), pair | {"measured": "false"})
+    measured = refused.context["refusal"].measured
+    assert measured == reverse("profile", args=[profile.uid])
+    assert f'href="{measured}"' in refused.content.decode()
+    unknown = client.get(reverse(address), pair | {"target": "nowhere", "measured": "false"})
+    assert "It was measured on this machine" not in unknown.content.decode()

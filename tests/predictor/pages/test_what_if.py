@@ -215,7 +215,7 @@ def test_a_workload_that_only_this_machine_ran_starts_from_its_measured_times(cl
     assert answer["references"] == [profile.platform.slug]
     refused = client.get(reverse("what-if"), pair | {"measured": "false"})
     assert "was measured on no other machine" in text_of(refused)
-    assert "Start from the measured times" in text_of(refused)
+    assert "Start from the simulated times" in text_of(refused)
 
 
 def test_what_nobody_measured_or_others_keep_private_has_no_measured_times(client, public):
