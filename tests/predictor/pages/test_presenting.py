@@ -11,7 +11,7 @@ from predictor.core.assembly import MEASURED
 from predictor.pages import presenting
 from predictor.pages.presenting import first_pair, offered_names
 from predictor.snapshot.cache import read_database
-from profiles.models import Profile, Workload
+from profiles.models import Workload
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
 
