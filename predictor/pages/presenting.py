@@ -209,7 +209,8 @@ class ShownRefusal:
     """The reason why a question has no answer.
 
     `action` and `address` are the text and URL of a link to a remedy, or both empty. `suggestions` holds names and URLs
-    for a misspelt name. `measured` is the URL of the profile of the pair, which needs no prediction, or empty.
+    for a misspelt name. `measured` is the URL of the profile of the pair, which needs no prediction, or empty. `lacks`
+    is what the method lacks (`NoPrediction`), or empty.
     """
 
     sentence: str
@@ -217,6 +218,7 @@ class ShownRefusal:
     address: str = ""
     suggestions: Sequence[tuple[str, str]] = ()
     measured: str = ""
+    lacks: str = ""
 
 
 def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") -> ShownRefusal:
@@ -237,7 +239,7 @@ def shown_refusal(error: RequestError, request: HttpRequest, program: str = "") 
     pair = {"workload__slug": workload, "platform__slug": target}
     profile = Profile.objects.visible_to(request.user).filter(**pair, origin="measured").order_by("-pk").first()
     measured = reverse("profile", args=[profile.uid]) if profile else ""
-    return ShownRefusal(sentence, *action_of(error.remedy, request), measured=measured)
+    return ShownRefusal(sentence, *action_of(error.remedy, request), measured=measured, lacks=error.lacks)
 
 
 def suggested_links(error: UnknownName, request: HttpRequest, field: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import json_address
+from predictor.core.errors import NoReference
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.forms import in_slugs
 from predictor.pages.presenting import (
@@ -67,8 +68,9 @@ def what_if(request: HttpRequest) -> HttpResponse:
     answers = Previews(request.user)
     answer = answer_context(request, state, answers)
     origin, other_start = other_start_of(request, state)
-    if other_start and "measured" not in request.GET and "answer" not in answer:
-        return redirect(other_start)  # there is no prediction, because the workload was measured on no other machine
+    only_here = "answer" not in answer and answer["refusal"].lacks == NoReference.lacks
+    if only_here and other_start and "measured" not in request.GET:
+        return redirect(other_start)
     context = {
         "workload": request.GET["workload"],
         "target": request.GET["target"],
