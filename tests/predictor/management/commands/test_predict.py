@@ -74,6 +74,8 @@ def test_refusals_say_why(measured, arguments, reason):
 
 def test_a_refusal_is_an_exit_status(measured, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["manage.py"])
+    # A second set-up would make a log handler for the standard error of this test, which is closed at its end.
+    monkeypatch.setattr("django.setup", lambda: None)
     with pytest.raises(SystemExit) as caught:
         execute_from_command_line(["manage.py", "predict", "--workload", "nothing", "--target", "machine-1"])
     assert caught.value.code == 1
