@@ -260,7 +260,7 @@ def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
     changes: dict[str, tuple[str, dict[str, str]]] = {
         "simulated": ("Include simulated profiles", {"include_simulated": "true"}),
         "method": (f"Use method {DEFAULT_METHOD}", {"method": DEFAULT_METHOD}),
-        "references": ("Use all references", {"references": ""}),
+        "references": ("Use all references", {"references": "", "measured": ""}),
         "settings": ("Mix runtimes", {"mix_runtimes": WIDEST_MIXING}),
         "scenario": ("Predict t(1) alone", {"scenario": "sequential"}),
     }

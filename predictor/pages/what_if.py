@@ -222,7 +222,7 @@ def slider_context(request: HttpRequest, state: dict[str, Any], answers: Preview
     ]
     # The reset link leads to the question without changes.
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
-    flags = {"public_only": question.public_only, "measured": question.references is not None}
+    flags = {"public_only": question.public_only, "measured": state["measured"]}
     chosen = {name: "true" for name, is_set in flags.items() if is_set}
     reset = f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | chosen)}"
     return {"workload_sliders": numbered[0], "platform_sliders": numbered[1], "notes": notes, "reset": reset}

@@ -14,6 +14,8 @@ from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import neutral_values, platform_sliders, slider_request, slider_values
 from profiles.models import Platform, Profile
 from tests.pages import figures_of, store_dataset, store_private, text_of, twin_of, user
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements, sample_workload
 
 pytestmark = pytest.mark.django_db
 PAIR = {"workload": "app0-section0", "target": "machine-1"}
@@ -227,6 +229,16 @@ def test_what_nobody_measured_or_others_keep_private_has_no_measured_times(clien
     Profile.objects.filter(platform__slug="machine-1", workload__slug="app0-section0").delete()
     assert "measured times" not in text_of(page(client))
     assert page(client, measured="true").context["refusal"]
+
+
+def test_a_pair_without_measured_times_leads_to_a_prediction(client, public):
+    """The remedy "Use all references" would lead to the same page otherwise."""
+    own = sample_measurements(1, 1, seed=5)
+    own.workloads[:] = [sample_workload(9)]
+    workload = store(own, label="own").profiles[0].workload.slug
+    refusal = page(client, workload=workload, measured="true").context["refusal"]
+    assert refusal.action == "Use all references"
+    assert client.get(refusal.address).context["answer"]["curve"]
 
 
 def test_the_page_of_a_profile_leads_to_changes_of_its_times(client, public):
