@@ -111,7 +111,7 @@ class SharedCurves:
         if not len(workloads):
             return None
         rows = table[:, workloads]
-        values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)
+        values, _ = curves_at(evaluated, rows, columns)
         has_profile = rows >= 0
         is_outlying = outlying_profiles(values, has_profile, metadata.vectors)
         is_outlying[has_profile.sum(axis=1) < FEWEST] = False  # of two profiles it is unknown which one is wrong
@@ -179,8 +179,8 @@ def _curves_of_a(
     database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, columns: IntArray
 ) -> tuple[FloatArray, MeanCurve]:
     """Return A, the last of the `rows` (R, B + 1), on the platforms at the columns, (C, R), and its mean curve."""
-    evaluated, rows_of_a = evaluated_curves(database), rows[:, -1:]
-    values, mean = curves_at(evaluated, rows_of_a, evaluated.pattern.take(rows_of_a), columns)
+    evaluated = evaluated_curves(database)
+    values, mean = curves_at(evaluated, rows[:, -1:], columns)
     known, below, _ = growth_below(database, rows, platforms, workloads, columns)
     values = values[:, :, 0]
     return values + known * (evaluated.at(rows[:, -1], columns) + below - values), mean

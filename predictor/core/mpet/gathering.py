@@ -13,14 +13,13 @@ from predictor.core.curves import EvaluatedCurves, evaluated_curves, interpolate
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.metadata import PlatformMetadata, likeness_of_names, platform_metadata
-from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MOST_COUNTS, SOME_COUNTS, SOME_REFERENCES
+from predictor.core.mpet.hyperparameters import DEFAULTS, ENOUGH, MOST_COUNTS, SOME_COUNTS
 from predictor.core.numerics import FEWEST, TINY, nearest_at_any
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows, usable_platforms
 from predictor.core.screening import outlying_profiles
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MOST_EXAMINED = 384  # maximum number of platforms that have A, and of workloads of T, that are examined closely
-MOST_INDEX_PROFILES = 100_000  # of all platforms together; bounds the time of a query
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +95,14 @@ class Evidence:
     def nearest(self, order: IntArray) -> Evidence:
         """Return the evidence with these references only, in this order."""
         with_target = np.append(order, len(self.platforms))
+        names = ("platforms", "of_workload", "outside", "measured", "below")  # of which R is the last axis
         return replace(
             self,
             fill_errors=None if self.fill_errors is None else self.fill_errors.take(order, axis=1),
-            platforms=self.platforms[order],
             rows=self.rows[with_target],
             is_known=self.is_known[with_target],
             curves=self.curves.take(with_target, axis=1),
-            of_workload=self.of_workload[:, order],
-            outside=self.outside[:, order],
-            measured=self.measured[:, order],
-            below=self.below[:, :, order],
+            **{name: getattr(self, name)[..., order] for name in names},
         )
 
     def of_workloads(self, chosen: IntArray) -> Evidence:
@@ -126,7 +122,7 @@ def check_evidence(database: Database, query: Query, _settings: object = None) -
     check_query(database, query)
     database = database.without(query.target, query.workload)
     groups = evidence_groups(database, query, reference_rows(database, query))
-    _connected_rows(database, query, groups)
+    connected_rows(database, query, groups)
     predicted_thread_counts(database, query.target, query.n)
 
 
@@ -144,7 +140,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     of_a = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
     columns = _knots(evaluated, evaluated.measured_in(of_a), on_target, int(database.n_max[query.target]))
-    curves, mean_curve = curves_at(evaluated, rows, patterns, columns)
+    curves, mean_curve = curves_at(evaluated, rows, columns)
     return Evidence(
         database=database,
         groups=groups,
@@ -175,7 +171,7 @@ def _rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[In
 
     If T lacks many workloads that most references have, these are included, and platforms similar to T that lack A.
     """
-    table, platforms, workloads = _connected_rows(database, query, groups)
+    table, platforms, workloads = connected_rows(database, query, groups)
     often = 2 * np.count_nonzero(table[:-1] >= 0, axis=0) >= len(platforms)
     often[query.workload] = False
     missing = np.flatnonzero(often & (table[-1] < 0))
@@ -217,14 +213,12 @@ def _platforms_like_target(
     return np.append(relatives, others[np.argsort(on_paper, kind="stable")[:lacking]])
 
 
-def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
+def connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
     """Return rows (R + 1, W) of the references that share a workload with T, and of T; references, and T's workloads.
 
     At most the 384 nearest are used. Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
     """
     platforms = _reference_platforms(database, query, groups)
-    if len(platforms) > MOST_EXAMINED:
-        platforms = nearest_platforms(database, query, groups, platforms, MOST_EXAMINED)
     table = visible_table(database, np.append(platforms, query.target), groups)
     has_workload = table[:-1, query.workload] >= 0
     if not has_workload.any():
@@ -232,61 +226,35 @@ def _connected_rows(database: Database, query: Query, groups: tuple[int, ...]) -
     workloads = np.flatnonzero(table[-1] >= 0)
     if not len(workloads):
         raise missing_benchmarks(database, query, groups, database.rows_of_platform(query.target))
-    related = has_workload & (table[:-1].take(workloads, axis=1).max(axis=1) >= 0)
-    if not related.any():
+    shared = table[:-1].take(workloads, axis=1) >= 0
+    chosen = np.flatnonzero(has_workload & shared.any(axis=1))
+    if not len(chosen):
         having = platforms[has_workload]
         names = ", ".join(database.platforms[p] for p in having[:3]) + (", ..." if len(having) > 3 else "")
         raise NothingShared(f"the reference machines ({names}) share no workload with the target")
-    if not related.all():
-        table, platforms = table[np.append(related, True)], platforms[related]
+    if len(chosen) > MOST_EXAMINED:
+        # Choose the nearest by the variance of the log ratios of T's times to theirs, relative to the median one, and
+        # by metadata; at T's first and last thread count those on which A was measured there.
+        evaluated, some = evaluated_curves(database), sampled(workloads[shared[chosen].any(axis=0)], ENOUGH)
+        columns = evaluated.measured_in(evaluated.pattern[table[-1, workloads]])[[0, -1]]
+        rows, of_a = table[chosen[:, None], some], table[chosen, query.workload]
+        gap = (evaluated.at(table[-1, some], columns)[:, None] - evaluated.at(rows, columns)) * (rows >= 0)
+        share = (rows >= 0).mean(axis=1)
+        mean, square = (values.mean(axis=(0, 2)) / np.maximum(share, TINY) for values in (gap, gap**2))
+        behaviour = (square - mean**2) / (np.median((square - mean**2)[share > 0]) + TINY) * share + 1.0 - share
+        on_paper = platform_metadata(database).squared_distances(platforms[chosen], query.target)
+        outside = evaluated.outside[columns].take(evaluated.pattern[of_a], axis=1)
+        chosen = chosen[nearest_at_any(behaviour + DEFAULTS.paper_share * on_paper + outside, MOST_EXAMINED)]
+    if len(chosen) < len(platforms):
+        table, platforms = table[np.append(chosen, len(platforms))], platforms[chosen]
     return table, platforms, workloads
-
-
-def nearest_platforms(
-    database: Database, query: Query, groups: tuple[int, ...], platforms: IntArray, most: int
-) -> IntArray:
-    """Return the `most` platforms that are most similar to T, ascending; all of them if fewer share a workload with T.
-
-        d_p = var (z(T,b,j) - z(p,b,j)) / median + 0.3 |x_p - x_T|^2 + mean outside_p
-
-    z is ln(n t(n)). The variance is over four thread counts j and the workloads b, except A, that both platforms have;
-    workloads of T that p lacks count as the median. x is the metadata, and `outside` the distance in ln n of the thread
-    counts from the range in which A was measured on p. About 50 profiles of each platform are read, at least 5.
-
-    Parameters: `groups`, in which T and the platforms are compared, in order of preference; `platforms` (R,),
-    ascending, without T. Returns an array of at most R positions.
-    """
-    evaluated, table = evaluated_curves(database), visible_table(database, np.append(platforms, query.target), groups)
-    workloads = np.setdiff1d(np.flatnonzero(table[-1] >= 0), query.workload)
-    if not len(workloads):
-        return platforms
-    last = evaluated.measured_in(evaluated.pattern[table[-1, workloads]])[-1]
-    columns = evenly_spaced(evaluated.log_n[: last + 1], SOME_COUNTS)
-    most_workloads = min(max(MOST_INDEX_PROFILES // len(platforms), SOME_REFERENCES), ENOUGH)
-    workloads = sampled(workloads, most_workloads)
-    has_workload = table[:-1, query.workload] >= 0
-    platforms, patterns = platforms[has_workload], evaluated.pattern[table[:-1, query.workload][has_workload]]
-    on_t, table = table[-1, workloads], table[:-1][has_workload].take(workloads, axis=1)
-    gap = (evaluated.at(on_t, columns)[:, None] - evaluated.at(table, columns)) * (table >= 0)
-    shared = np.count_nonzero(table >= 0, axis=1)
-    if np.count_nonzero(shared) < most:
-        return platforms
-    values = np.maximum(shared * len(columns), 1)
-    squares, sums = np.einsum("jrb,jrb->r", gap, gap), np.einsum("jrb->r", gap)
-    variance = np.maximum(squares / values - (sums / values) ** 2, 0.0)
-    lacking = 1.0 - shared / len(workloads)
-    typical = float(np.median(variance[shared > 0])) + TINY
-    distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
-    distance += DEFAULTS.paper_share * platform_metadata(database).squared_distances(platforms, query.target)
-    return platforms[nearest_at_any(distance + evaluated.outside[columns].take(patterns, axis=1), most)]
 
 
 def _reference_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:
     """Return the allowed reference platforms that have A in these groups, ascending. Raises NoReference."""
     rows = reference_rows(database, query)
     in_groups = np.isin(database.group[rows], groups) if len(groups) < len(database.groups) else slice(None)
-    platforms = distinct_codes(database.platform_index[rows[in_groups]].astype(np.int64))
-    return np.asarray(platforms[platforms != query.target])
+    return distinct_codes(database.platform_index[rows[in_groups]].astype(np.int64))
 
 
 def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_max: int) -> IntArray:
@@ -304,15 +272,14 @@ def _knots(evaluated: EvaluatedCurves, of_a: IntArray, on_target: IntArray, n_ma
     return np.union1d(inside, outside)
 
 
-def curves_at(
-    evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, knots: IntArray
-) -> tuple[FloatArray, MeanCurve]:
+def curves_at(evaluated: EvaluatedCurves, rows: IntArray, knots: IntArray) -> tuple[FloatArray, MeanCurve]:
     """Return the curves (J, P, B) at the knots, 0 where there is no profile, and the mean curve of A (last workload).
 
         value = interpolated(values) + mean(n) - interpolated(mean)
 
     Measured values stay as they are. Outside the measured range the deviation from the mean curve is constant.
     """
+    patterns = evaluated.pattern.take(rows)
     support = evaluated.measured_in(patterns)
     support = support[evenly_spaced(evaluated.log_n[support], MOST_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
@@ -374,7 +341,7 @@ def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
     chosen = np.append(np.arange(P), P + others[measured[others] > 0])
     rows = table[chosen].take(workloads, axis=1)
     evaluated = evaluated_curves(database)
-    curves, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), np.searchsorted(evaluated.n, evidence.n))
+    curves, _ = curves_at(evaluated, rows, np.searchsorted(evaluated.n, evidence.n))
     is_known = rows >= 0
     curves[:, :P, :B], is_known[:P, :B] = evidence.curves, evidence.is_known
     is_known &= ~outlying_profiles(curves, is_known, evidence.metadata.vectors[platforms[chosen]])

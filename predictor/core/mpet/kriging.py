@@ -8,7 +8,6 @@ only the references nearest to T; the prediction is a mean of both.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -131,14 +130,15 @@ def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> 
     return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
 
 
-def nearest_references(evidence: Evidence, parts: CurveParts, weights: FloatArray, most: int) -> IntArray:
+def nearest_references(
+    evidence: Evidence, parts: CurveParts, weights: FloatArray, most: int, h: Hyperparameters = DEFAULTS
+) -> IntArray:
     """Return the `most` references that are most similar to T in behaviour and metadata, in platform order."""
-    J, _, B = parts.rest.shape
     gap = parts.rest[:, :-1] - parts.rest[:, -1:]
-    distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
+    distance = (gap**2).mean(axis=0) @ (weights**2 / len(weights))
     distance += (parts.speed[:, :-1] - parts.speed[:, -1:]).var(axis=0)
     distance /= finite_median(distance) + TINY
-    distance += DEFAULTS.paper_share * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
+    distance += h.paper_share * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
     return nearest_at_any(distance + evidence.outside, most)
 
 
@@ -197,39 +197,6 @@ def metadata_covariance(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> Fl
     return np.asarray(similarity)
 
 
-class KrigingResult(NamedTuple):
-    """The weights of the references (J, R), with sum 1, and the variance of the value on T (J,), for each covariance.
-
-    `projections` (J, R, R) times values are the leave-one-out residuals times the diagonal of the projections. `scale`
-    (J,) is the variance of the process; `added` (J, R) the noise added to outlying references, in units of `scale`.
-    """
-
-    weights: FloatArray
-    variance: FloatArray
-    projections: FloatArray
-    scale: FloatArray
-    added: FloatArray
-
-
-def krige(
-    covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS
-) -> KrigingResult:
-    """Predict `values` (J, R) on T by ordinary kriging with their `covariances` (J, R + 1, R + 1), in which T is last.
-
-    `noise` (J, R) is added to the variances of the references. Outlying references get more.
-
-    >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
-    >>> values = np.array([[1.0, 3.0]])
-    >>> kriged = krige(covariance[None], values, noise=np.full((1, 2), 0.02))
-    >>> kriged.weights.round(3).tolist(), (kriged.weights * values).sum(axis=1).round(3).tolist()
-    ([[0.892, 0.108]], [1.216])
-    """
-    inverses, added = _without_outliers(noisy_inverses(covariances, noise), values, h)
-    weights, variance, projections = ordinary_weights(inverses, covariances, h)
-    scale = np.maximum((values * (projections @ values[:, :, None])[:, :, 0]).mean(axis=1), 0.0)
-    return KrigingResult(weights, variance * scale, projections, scale, added)
-
-
 def ordinary_weights(
     inverses: FloatArray, covariances: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -238,8 +205,13 @@ def ordinary_weights(
         u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
         variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1
 
-    K is the covariance of the references, including noise, and c that with T. `inverses` (J, R, R) are K^-1; they are
-    overwritten by the projections Q.
+    K is the covariance of the references, including noise, and c that with T, the last of `covariances` (J, R + 1,
+    R + 1). `inverses` (J, R, R) are K^-1; they are overwritten by the projections Q. Q times values are the
+    leave-one-out residuals times the diagonal of Q.
+
+    >>> covariances = np.array([[[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]])
+    >>> ordinary_weights(noisy_inverses(covariances, 0.02), covariances)[0].round(3).tolist()
+    [[0.892, 0.108]]
     """
     rows = inverses.sum(axis=2)
     to_target = covariances[:, :-1, -1]
@@ -252,26 +224,16 @@ def ordinary_weights(
     return weights, np.maximum(variance, TINY), inverses
 
 
-def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> tuple[FloatArray, FloatArray]:
-    """Add noise to references with outlying residuals. Return the updated inverses (Woodbury) and the added noise."""
+def noise_of_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """Return the noise to be added to references with outlying residuals, in units of the process variance, (J, R)."""
     rows = inverses.sum(axis=2)
     squares = (inverses @ values[:, :, None])[:, :, 0]
     squares -= rows * (squares.sum(axis=1) / rows.sum(axis=1))[:, None]
-    squares **= 2
     diagonal = np.diagonal(inverses, axis1=1, axis2=2)
-    squares /= diagonal
+    squares = squares**2 / diagonal
     usual = finite_median(squares, axis=1)[:, None]
     excess = np.maximum(squares / ((h.robust * MEDIAN_TO_SIGMA) ** 2 * usual + TINY**2) - 1.0, 0.0)
-    added = (h.noise + 1.0 / diagonal) * excess
-    most = int((excess > 0).sum(axis=1).max())
-    if most:
-        outlying = np.argsort(-excess, axis=1)[:, :most]
-        j = np.arange(len(outlying))[:, None]
-        columns = inverses[j, outlying]
-        block = columns.transpose(0, 2, 1)[j, outlying]
-        block.reshape(len(outlying), -1)[:, :: most + 1] += 1.0 / np.maximum(added[j, outlying], TINY)
-        inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
-    return inverses, added
+    return np.asarray((h.noise + 1.0 / diagonal) * excess)
 
 
 def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
@@ -289,7 +251,7 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     # Choose the platforms that take part.
     chosen, weights = np.arange(R), np.ones(len(measured.workloads))
     if most < R:
-        chosen = nearest_references(measured, separate_parts(measured), weights, most)
+        chosen = nearest_references(measured, separate_parts(measured), weights, most, h)
     # Keep the workloads that were measured on at least one of them; others cannot be predicted.
     can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
     evidence = evidence.of_workloads(np.flatnonzero(can_be_known))
@@ -331,35 +293,38 @@ def gaussian_transfer(evidence: Evidence, parts: CurveParts, level: float, h: Hy
         usable = np.ones(usable.shape, dtype=bool)
     knots, on_paper = nearness_weights(evidence.log_n, h), metadata_covariance(evidence, h)
     covariances, distance = behaviour_covariances(parts, weights, on_paper, knots, h)
-    kriged = krige(covariances, parts.residual, h.noise + h.outside_noise * evidence.outside**2, h)
-    deviation = np.sqrt(kriged.variance)
+    noise = h.noise + h.outside_noise * evidence.outside**2
+    added = noise_of_outliers(noisy_inverses(covariances, noise), parts.residual, h)
+    u, variance, Q = ordinary_weights(noisy_inverses(covariances, noise + added), covariances, h)
+    scale = np.maximum((parts.residual * (Q @ parts.residual[:, :, None])[:, :, 0]).mean(axis=1), 0.0)
+    deviation = np.sqrt(variance * scale)
     # Compute the errors of the same kriging: for T's workloads and A (last) on the references, for the former on T.
     known = np.append(parts.rest[:, :-1], parts.residual[:, :, None], axis=2)
-    products = kriged.projections @ known
-    left_out, variances = left_out_errors(kriged.projections, products, families)
+    products = Q @ known
+    left_out, variances = left_out_errors(Q, products, families)
     errors = left_out[:, :, -1]
-    deviations = np.sqrt(np.maximum(variances - kriged.added, h.noise) * kriged.scale[:, None])
-    left_out_alone = products / np.diagonal(kriged.projections, axis1=1, axis2=2)[:, :, None]
-    on_target = parts.rest[:, -1] - (kriged.weights[:, None] @ parts.rest[:, :-1])[:, 0]
+    deviations = np.sqrt(np.maximum(variances - added, h.noise) * scale[:, None])
+    left_out_alone = products / np.diagonal(Q, axis1=1, axis2=2)[:, :, None]
+    on_target = parts.rest[:, -1] - (u[:, None] @ parts.rest[:, :-1])[:, 0]
     on_target *= evidence.measured_on_target
-    value = parts.speed[:, -1] + (kriged.weights * parts.residual).sum(axis=1)
+    value = parts.speed[:, -1] + (u * parts.residual).sum(axis=1)
     prior = weights_by_name(likeness_of_names(evidence.database, evidence.workloads, evidence.workload))
     gain = unexplained_gain(left_out_alone[:, :, :-1], left_out_alone[:, :, -1], on_target, prior, h)
     usual = np.sqrt((on_target**2).sum(axis=1) / np.count_nonzero(evidence.measured_on_target))
     value += clip_to(gain, h.clip * usual + TINY)
     shift, shifts = downward_shift(deviation**2, h), downward_shift(deviations**2, h)
     if evidence.fill_errors is not None:
-        added = carried_fill_errors(evidence.fill_errors, parts, h)
-        square = (added**2).mean(axis=1)
-        errors, deviations = errors + added, np.sqrt(deviations**2 + square[:, None])
+        carried = carried_fill_errors(evidence.fill_errors, parts, h)
+        square = (carried**2).mean(axis=1)
+        errors, deviations = errors + carried, np.sqrt(deviations**2 + square[:, None])
         deviation = np.sqrt(deviation**2 + square)
-    noise = np.sqrt(noisiness(evidence, left_out[:, :, :-1], on_target, weights, h))
-    scores = np.abs(errors + shifts) / (deviations * noise[:-1] + TINY)
+    size = np.sqrt(noisiness(evidence, left_out[:, :, :-1], on_target, weights, h))
+    scores = np.abs(errors + shifts) / (deviations * size[:-1] + TINY)
     factor = conformal_factor(scores, usable, level, units=len(np.unique(families)))
     return Transfer(
         value=value - shift,
-        half_width=factor * deviation * noise[-1],
-        platform_weights=kriged.weights,
+        half_width=factor * deviation * size[-1],
+        platform_weights=u,
         workload_weights=weights**2 / (weights**2).sum(),
         platform_distance=1.0 - np.exp(distance.mean(axis=0) / -2),
         workload_distance=1.0 - np.minimum(np.abs(correlation), 1.0),
@@ -405,7 +370,9 @@ def carried_fill_errors(errors: FloatArray, parts: CurveParts, h: Hyperparameter
     return np.asarray(errors @ (gain - gain.sum() / B + 1.0 / B))
 
 
-def mean_with_neighbours(whole: Transfer, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Transfer:
+def mean_with_neighbours(
+    whole: Transfer, evidence: Evidence, parts: CurveParts, level: float, h: Hyperparameters = DEFAULTS
+) -> Transfer:
     """Return the mean of `whole`, the transfer from all references, and the transfer from the `h.neighbours` nearest.
 
     The latter has its own speeds, correlations and typical distances. The distances and the interval are those of
@@ -414,11 +381,7 @@ def mean_with_neighbours(whole: Transfer, evidence: Evidence, level: float, h: H
     references = len(evidence.platforms)
     if references <= h.neighbours:
         return whole
-    # Choose the references that are most similar to T in behaviour (D_p, converted to squares) and metadata.
-    squares = -np.log(np.maximum(1.0 - whole.platform_distance, TINY))
-    on_paper = evidence.metadata.squared_distances(evidence.platforms, evidence.target)
-    distance = squares / (finite_median(squares) + TINY) + h.paper_share * on_paper
-    nearest = np.sort(np.argsort(distance, kind="stable")[: h.neighbours])
+    nearest = nearest_references(evidence, parts, workload_weights(parts.correlations(), h), h.neighbours, h)
     neighbourhood = evidence.nearest(nearest)
     narrow = gaussian_transfer(neighbourhood, separate_parts(neighbourhood), level, h)
     weights = np.zeros((len(evidence.n), references))

@@ -62,7 +62,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     of_ratios = min(max(2.0 - references / MANY_REFERENCES, 0.0), 1.0)
     of_process = min(references * (references - 1) / (SOME_REFERENCES * (SOME_REFERENCES - 1)), 1.0)
     if of_process:
-        transfer = mean_with_neighbours(gaussian_transfer(evidence, parts, level, h), evidence, level, h)
+        transfer = mean_with_neighbours(gaussian_transfer(evidence, parts, level, h), evidence, parts, level, h)
     if of_ratios:
         by_ratios = ratio_transfer(evidence, level, h)
         if of_process:
@@ -93,14 +93,14 @@ def evidence_with_parts(
     if len(evidence.platforms) > settings.references:
         parts = separate_parts(evidence)
         weights = workload_weights(parts.correlations(), h)
-        evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references))
+        evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references, h))
     evidence = complete_curves(with_growth_below(evidence, settings.level))
     return evidence, separate_parts(evidence)
 
 
 MPET = Method(
     name="mpet",
-    version="38",
+    version="39",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

@@ -162,11 +162,11 @@ def with_departures_of_others(evidence: Evidence, half_width: FloatArray, level:
     """
     workloads = int(np.count_nonzero(evidence.measured_on_target))
     references = int(np.count_nonzero(evidence.has_workload))
-    strange = stranger_variance(evidence)
-    usual = usual_departure(evidence, level, by_application=strange > 0)
-    usual_square = usual**2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
+    usual_square = usual_departure(evidence, level) ** 2 * (1.0 + 1.0 / workloads) * (1.0 + 1.0 / references) / 2.0
     known, weight = workloads - 1.0, USUAL_COUNT / workloads
-    return np.asarray(np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + strange))
+    return np.asarray(
+        np.sqrt((known * half_width**2 + weight * usual_square) / (known + weight) + stranger_variance(evidence))
+    )
 
 
 def stranger_variance(evidence: Evidence) -> float:
@@ -187,43 +187,23 @@ def stranger_variance(evidence: Evidence) -> float:
     return float(DEPARTURE_WITHOUT_DATA**2 * (2.0 / applications) * of_pairs)
 
 
-def usual_departure(evidence: Evidence, level: float, *, by_application: bool) -> float:
+def usual_departure(evidence: Evidence, level: float) -> float:
     """Return the quantile `level` of the deviations in ln t from the median ratio of speed of two machines.
 
         |gap(b,n) - median_b gap(b,n)|,    gap(b,n) = z(q,b,n) - z(p,b,n)
 
-    for each machine p except T and the next machine q, if their microarchitectures differ. With `by_application` the
-    median is that of the workloads of the other applications.
+    for each machine p except T and the next machine q, if their microarchitectures differ.
     """
     database, evaluated = evidence.database, evaluated_curves(evidence.database)
     # Other platforms, such as a user's own if A is simulated, do not count.
     machines = sampled(np.setdiff1d(platforms_of_groups(database, evidence.groups), [evidence.target]), ENOUGH)
     table = visible_table(database, machines, evidence.groups)
-    workloads = np.flatnonzero((table >= 0).any(axis=0))  # of a site with thousands, these may be a few
-    table = table[:, workloads]
+    table = table[:, (table >= 0).any(axis=0)]  # of a site with thousands of workloads, these may be a few
     columns = np.searchsorted(evaluated.n, sampled(evidence.n, SOME_COUNTS))
     is_outside = evaluated.outside[columns].take(evaluated.pattern.take(table), axis=1) > 0
     values = np.where((table < 0) | is_outside, np.nan, evaluated.at(table, columns)).transpose(1, 2, 0)
-    applications = None
-    if by_application:
-        names = np.array(database.workload_table["application"], dtype=str)[workloads]
-        applications = np.unique(names, return_inverse=True)[1]
     family = evidence.metadata.microarchitecture[machines]
-    departures = _departures((values[1:] - values[:-1])[family[1:] != family[:-1]], applications)
-    return float(np.quantile(departures, level)) if len(departures) else DEPARTURE_WITHOUT_DATA
-
-
-def _departures(gap: FloatArray, applications: IntArray | None) -> FloatArray:
-    """Return |gap - median| for the known gaps (pairs of machines, W, J), flattened. If `applications` (W,) are given,
-    the median is that of the other applications."""
+    gap = (values[1:] - values[:-1])[family[1:] != family[:-1]]
     gap = gap[(~np.isnan(gap)).sum(axis=1).max(axis=1, initial=0) >= FEWEST]
-    if applications is None:
-        off = gap - known_median(gap)[:, None]
-    else:  # application by application, of the pairs that have it: there may be hundreds, each on a few machines
-        off, known = np.full(gap.shape, np.nan), ~np.isnan(gap)
-        for application in np.unique(applications).tolist():
-            members = (applications == application)[:, None]
-            pairs = np.flatnonzero((known & members).any(axis=(1, 2)))
-            centre = known_median(np.where(members, np.nan, gap[pairs]))
-            off[pairs] = np.where(members, gap[pairs] - centre[:, None], off[pairs])
-    return np.asarray(np.abs(off[~np.isnan(off)]))
+    departures = np.abs(gap - known_median(gap)[:, None])
+    return float(np.nanquantile(departures, level)) if len(gap) else DEPARTURE_WITHOUT_DATA

@@ -33,7 +33,7 @@ def evaluation(public):
 def test_without_any_evaluation_the_published_figures_stand_there(client, db):
     page = client.get(reverse("accuracy"))
     words = text_of(page)
-    assert "980 hidden measurements: half within 2.5 %, 90 % intervals cover 92.3 %." in words
+    assert "980 hidden measurements: half within 2.47 %, 90 % intervals cover 92.5 %." in words
     assert "after it starts, once 20 are" in words
     assert set(figures_of(page)) == {"error-histogram"}
     for published in published_measurements():

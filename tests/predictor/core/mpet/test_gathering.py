@@ -12,7 +12,7 @@ from predictor.core.errors import PredictionError
 from predictor.core.metadata import platform_metadata
 from predictor.core.methods import Query
 from predictor.core.mpet import gathering
-from predictor.core.mpet.gathering import gather_evidence, nearest_platforms, without_outliers
+from predictor.core.mpet.gathering import connected_rows, gather_evidence, without_outliers
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, cut_at, scaled, with_times, without_rows
 from tests.predictor.core.databases import TIME_ONLY
@@ -137,9 +137,8 @@ def test_platforms_without_the_workload_are_no_references_of_a_target_with_very_
 
 
 def distances_one_by_one(database, query, groups, platforms):
-    """The formula of `nearest_platforms`, platform by platform and workload by workload; all have A at all n."""
+    """The formula of `gather_evidence`, platform by platform and workload by workload; all have A at all n."""
     evaluated, metadata = evaluated_curves(database), platform_metadata(database)
-    columns = [0, 1, 3, 4]
     own = [w for w in range(len(database.workloads)) if w != query.workload]
     own = [w for w in own if database.lookup(query.target, w, groups) >= 0]
     variances = []
@@ -149,35 +148,36 @@ def distances_one_by_one(database, query, groups, platforms):
             evaluated.values[column, database.lookup(query.target, w, groups)]
             - evaluated.values[column, database.lookup(platform, w, groups)]
             for w in both
-            for column in columns
+            for column in (0, len(COUNTS) - 1)
         ]
-        variances.append((np.var(gaps) if gaps else np.nan, len(both) / len(own)))
-    median = np.median([variance for variance, _ in variances if np.isfinite(variance)])
-    behaviour = [np.inf if np.isnan(v) else v / median * shared + 1.0 - shared for v, shared in variances]
+        variances.append((np.var(gaps), len(both) / len(own)))
+    median = np.median([variance for variance, _ in variances])
+    behaviour = [variance / median * shared + 1.0 - shared for variance, shared in variances]
     return np.array(behaviour) + 0.3 * metadata.squared_distances(platforms, query.target)
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("groups", [(0,), (0, 1), (1, 0)])
-def test_the_nearest_are_those_of_the_formula(seed, groups):
+def test_of_many_references_the_nearest_are_examined(seed, groups, monkeypatch):
     """Also where rows are hidden: of T, of the workload, and of others."""
     database = two_runtimes(seed).without([TARGET, TARGET, 7, 9, 11], [WORKLOAD, 4, 3, WORKLOAD, 6])
-    query, platforms = Query(WORKLOAD, TARGET), np.setdiff1d(np.arange(40), [TARGET])
-    platforms = platforms[database.lookup(platforms, WORKLOAD, groups) >= 0]
-    distances = distances_one_by_one(database, query, groups, platforms)
-    most = np.count_nonzero(np.isfinite(distances)) // 2
-    expected = np.sort(platforms[np.argsort(distances, kind="stable")[:most]])
-    assert nearest_platforms(database, query, groups, platforms, most).tolist() == expected.tolist()
+    query = Query(WORKLOAD, TARGET)
+    _, platforms, _ = connected_rows(database, query, groups)
+    distances, most = distances_one_by_one(database, query, groups, platforms), len(platforms) // 2
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", most)
+    _, found, _ = connected_rows(database, query, groups)
+    assert found.tolist() == np.sort(platforms[np.argsort(distances, kind="stable")[:most]]).tolist()
 
 
-def test_all_are_looked_at_where_too_few_share_a_workload():
-    """T's only other workload is known on three platforms: the index cannot tell who is near among the others."""
+def test_only_platforms_that_share_a_workload_with_the_target_are_examined(monkeypatch):
+    """T's only other workload is known on three platforms."""
     database = curve_database(3, 30, 6, missing=0.0)
-    view = database.without(TARGET, np.setdiff1d(np.arange(6), (WORKLOAD, 4)))
+    view = database.without(TARGET, np.setdiff1d(np.arange(6), (4,)))
     view = view.without(np.setdiff1d(np.arange(30), [1, 2, 3, TARGET]), 4)
-    platforms, query = np.setdiff1d(np.arange(30), [TARGET]), Query(WORKLOAD, TARGET)
-    assert nearest_platforms(view, query, (0,), platforms, 4).tolist() == platforms.tolist()
-    assert nearest_platforms(view, query, (0,), platforms, 3).tolist() == [1, 2, 3]
+    monkeypatch.setattr(gathering, "MOST_EXAMINED", 2)
+    found = gather_evidence(view, Query(WORKLOAD, TARGET)).platforms
+    assert len(found) == 2
+    assert set(found.tolist()) < {1, 2, 3}
 
 
 def test_what_few_references_there_are_all_are_looked_at(monkeypatch):
@@ -233,6 +233,8 @@ def test_twins_are_near_at_the_counts_at_which_they_were_measured(monkeypatch):
     platform, workload = arrays["platform_index"], arrays["workload_index"]
     times = arrays["curve_time_s"].reshape(len(platform), -1)
     times[platform <= TARGET] = np.tile(times[platform == 0], (TARGET + 1, 1))
+    for column in arrays["platform_table"].values():
+        column[: TARGET + 1] = (TARGET + 1) * [column[TARGET]]
     is_single = (platform <= TARGET) & (workload == WORKLOAD)
     database = Database.build(**cut_at(with_times(arrays, times), np.where(is_single, 1, len(COUNTS))))
     assert set(range(TARGET)) < set(gather_evidence(database, Query(WORKLOAD, TARGET, n=(1,))).platforms.tolist())

@@ -13,18 +13,19 @@ from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.kriging import (
     behaviour_covariances,
     gaussian_transfer,
-    krige,
     mean_with_neighbours,
     metadata_covariance,
     nearness_weights,
+    noise_of_outliers,
+    ordinary_weights,
     separate_parts,
     unexplained_gain,
 )
 from predictor.core.mpet.method import MpetSettings, evidence_with_parts
-from predictor.core.numerics import invert_definite, left_out_errors
+from predictor.core.numerics import invert_definite, left_out_errors, noisy_inverses
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, with_times
 
-TRUSTING = Hyperparameters(robust=1e6, clip=1e6)  # no value is an outlier, no error too large
+TRUSTING = Hyperparameters(clip=1e6)  # no error is too large
 h = DEFAULTS
 
 
@@ -43,11 +44,11 @@ def bordered_weights(C, noise):
 @pytest.mark.parametrize("R", [9, 45])
 def test_weights_solve_the_bordered_system(R):
     rng = np.random.default_rng(1)
-    C, y, noise = covariances(rng, 3, R), rng.normal(size=(3, R)), 0.1 * rng.random((3, R))
-    kriged = krige(C, y, noise, TRUSTING)
-    np.testing.assert_allclose(kriged.weights, [bordered_weights(C[k], noise[k]) for k in range(3)], atol=1e-9)
-    np.testing.assert_allclose(kriged.projections @ np.ones(R), 0.0, atol=1e-8)
-    np.testing.assert_allclose(kriged.weights.sum(axis=1), 1.0)
+    C, noise = covariances(rng, 3, R), 0.1 * rng.random((3, R))
+    weights, _, projections = ordinary_weights(noisy_inverses(C, noise), C)
+    np.testing.assert_allclose(weights, [bordered_weights(C[k], noise[k]) for k in range(3)], atol=1e-9)
+    np.testing.assert_allclose(projections @ np.ones(R), 0.0, atol=1e-8)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
 
 
 @pytest.mark.parametrize("R", [1, 40, 356])
@@ -56,33 +57,26 @@ def test_inverses_keep_their_digits_however_many_references_there_are(R):
     rng = np.random.default_rng(R)
     F = np.repeat(rng.normal(size=(R + 1, 8)), 6, axis=0)[: R + 1] + 0.01 * rng.normal(size=(R + 1, 8))
     C, noise = F @ F.T, np.full(R, 0.02)
-    weights = krige(C[None], rng.normal(size=(1, R)), noise[None], TRUSTING).weights[0]
-    np.testing.assert_allclose(weights, bordered_weights(C, noise), atol=1e-8)
+    weights, _, _ = ordinary_weights(noisy_inverses(C[None], noise), C[None])
+    np.testing.assert_allclose(weights[0], bordered_weights(C, noise), atol=1e-8)
 
 
 @pytest.mark.parametrize("R", [12, 45])
-def test_an_outlying_reference_counts_less(R):
+def test_an_outlying_reference_gets_the_noise_that_its_residual_has_beyond_the_usual(R):
+    """Its left-out variance, less its own noise, is what the others alone give it."""
     rng = np.random.default_rng(2)
     C, y, noise = np.eye(R + 1)[None], 0.1 * rng.normal(size=(1, R)), np.full((1, R), 0.01)
     C[0, 3, -1] = C[0, -1, 3] = 0.9
     y[0, 3] = 50.0
-    weight = [abs(krige(C, y, noise, h).weights[0, 3]) for h in (TRUSTING, Hyperparameters())]
-    assert weight[1] < 0.5 * weight[0]
-
-
-def test_noise_for_being_outlying_can_be_told_from_the_variance_it_adds():
-    """An outlier's left-out variance, less its own noise, is what the others alone give it."""
-    rng = np.random.default_rng(2)
-    C, y, noise = np.eye(13)[None], 0.1 * rng.normal(size=(1, 12)), np.full((1, 12), 0.01)
-    y[0, 3] = 50.0
-    trusting, wary = (krige(C, y, noise, h) for h in (TRUSTING, Hyperparameters()))
-    assert not trusting.added.any()
-    assert np.flatnonzero(wary.added).tolist() == [3]
-    plain, inflated = (
-        left_out_errors(one.projections, one.projections @ y[:, :, None], np.arange(12))[1] for one in (trusting, wary)
+    added = noise_of_outliers(noisy_inverses(C, noise), y)
+    assert np.flatnonzero(added).tolist() == [3]
+    (trusting, _, plain), (wary, _, inflated) = (
+        ordinary_weights(noisy_inverses(C, noise + more), C) for more in (0.0, added)
     )
+    assert abs(wary[0, 3]) < 0.5 * abs(trusting[0, 3])
+    plain, inflated = (left_out_errors(Q, Q @ y[:, :, None], np.arange(R))[1] for Q in (plain, inflated))
     assert inflated[0, 3] > 2 * plain[0, 3]
-    np.testing.assert_allclose(inflated[0, 3] - wary.added[0, 3], plain[0, 3], rtol=1e-6)
+    np.testing.assert_allclose(inflated[0, 3] - added[0, 3], plain[0, 3], rtol=1e-6)
 
 
 @pytest.mark.parametrize("last", [4.0, -4.0])
@@ -97,11 +91,11 @@ def test_each_covariance_has_its_own_values():
     rng = np.random.default_rng(6)
     C, values, noise = covariances(rng, 2, 15), rng.normal(size=(2, 15)), np.full((2, 15), 0.05)
     values[1, 4] = 40.0
-    both = krige(C, values, noise)
-    each = [krige(C[j : j + 1], values[j : j + 1], noise[j : j + 1]) for j in range(2)]
-    for name in ("weights", "variance", "projections", "scale", "added"):
-        np.testing.assert_allclose(getattr(both, name), np.concatenate([getattr(one, name) for one in each]), atol=1e-9)
-    assert both.added[1, 4] > 0
+    both = noise_of_outliers(noisy_inverses(C, noise), values)
+    assert not both[0].any()
+    assert both[1, 4] > 0
+    alone = noise_of_outliers(noisy_inverses(C[1:], noise[1:]), values[1:])
+    np.testing.assert_allclose(both[1:], alone, atol=1e-9)
 
 
 # --- Curves taken apart, and what the known workloads explain ---
@@ -212,7 +206,7 @@ A, T = 5, 3
 def transfers(database, target=T):
     evidence, parts = evidence_with_parts(database, Query(A, target), MpetSettings())
     wide = gaussian_transfer(evidence, parts, 0.9)
-    return wide, mean_with_neighbours(wide, evidence, 0.9)
+    return wide, mean_with_neighbours(wide, evidence, parts, 0.9)
 
 
 @pytest.mark.parametrize(("platforms", "one_process"), [(33, True), (34, False)])

@@ -111,14 +111,14 @@ def test_with_one_workload_or_two_on_the_target_intervals_hold(sigma, known):
 
 def test_where_no_two_machines_have_workloads_enough_a_usual_departure_is_assumed():
     database = database_of_times({pair: {1: 1.0} for pair in product("pt", "ab")}, {"p": 1, "t": 1})
-    assert usual_departure(gather_evidence(database, Query(0, 1)), 0.9, by_application=False) == 0.6
+    assert usual_departure(gather_evidence(database, Query(0, 1)), 0.9) == 0.6
 
 
 def test_the_target_tells_nothing_of_usual_departures():
     database = machines(0.3, 5, np.random.default_rng(3))
     evidence = gather_evidence(database, Query(0, 0))
     hidden = replace(evidence, database=database.without(0, np.arange(1, 4)))
-    usual, of_others = (usual_departure(each, 0.9, by_application=False) for each in (evidence, hidden))
+    usual, of_others = (usual_departure(each, 0.9) for each in (evidence, hidden))
     assert usual == of_others
 
 
