@@ -136,9 +136,8 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     groups = evidence_groups(database, query, reference_rows(database, query))
     rows, platforms, workloads = _rows(database, query, groups)
     evaluated = evaluated_curves(database)
-    patterns = evaluated.pattern.take(rows)
-    of_a = patterns[:-1, -1]
-    on_target = evaluated.measured_in(patterns[-1, :-1])
+    of_a = evaluated.pattern[rows[:-1, -1]]
+    on_target = evaluated.measured_in(evaluated.pattern[rows[-1, :-1]])
     columns = _knots(evaluated, evaluated.measured_in(of_a), on_target, int(database.n_max[query.target]))
     curves, mean_curve = curves_at(evaluated, rows, columns)
     return Evidence(
@@ -241,7 +240,8 @@ def connected_rows(database: Database, query: Query, groups: tuple[int, ...]) ->
         gap = (evaluated.at(table[-1, some], columns)[:, None] - evaluated.at(rows, columns)) * (rows >= 0)
         share = (rows >= 0).mean(axis=1)
         mean, square = (values.mean(axis=(0, 2)) / np.maximum(share, TINY) for values in (gap, gap**2))
-        behaviour = (square - mean**2) / (np.median((square - mean**2)[share > 0]) + TINY) * share + 1.0 - share
+        variance = square - mean**2
+        behaviour = variance / (np.median(variance[share > 0]) + TINY) * share + 1.0 - share
         on_paper = platform_metadata(database).squared_distances(platforms[chosen], query.target)
         outside = evaluated.outside[columns].take(evaluated.pattern[of_a], axis=1)
         chosen = chosen[nearest_at_any(behaviour + DEFAULTS.paper_share * on_paper + outside, MOST_EXAMINED)]
