@@ -102,9 +102,10 @@ def find_request_remedy(query: ScenarioQuery, snapshot: Snapshot, user: Any) -> 
     mixing = getattr(query.settings, "mix_runtimes", WIDEST_MIXING)
     others = []
     if query.references is not None:
-        others.append(
-            (replace(query, references=None), "references", "omit the references: other machines can be used")
-        )
+        sentence = "omit the references: other machines can be used"
+        if query.references == (query.target,):
+            sentence = "omit measured, or the references: the times are predicted from other machines then"
+        others.append((replace(query, references=None), "references", sentence))
     if mixing != WIDEST_MIXING:
         widest = replace(query.settings, mix_runtimes=WIDEST_MIXING)
         sentence = f"set mix_runtimes to {WIDEST_MIXING}: it also uses workloads of other runtimes"

@@ -31,6 +31,7 @@ SLOWEST = 1.5  # the largest t(n) / t(1) of any law
 LAWS_WEIGHT = 6.0  # weight of all scaling laws together, in companions
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: differences from A's growth up to which a curve has its full weight
 BEST_SHARE = 0.2  # share of the companions, those that scale best on a machine
+MACHINE_SHARE = 0.5  # share of their losses beyond the measured n that are the machine's, not their own
 CREDIBILITY = 0.9  # least probability of a credible gain
 LEAST_GAIN = 0.05  # of ln t: a smaller difference is not a gain
 
@@ -410,17 +411,17 @@ def growth_inside(database: Database, rows: IntArray, platforms: IntArray, part:
     return *np.split(np.concatenate(changes).T, [count, -1]), np.concatenate(pairs)
 
 
-def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
+def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float, share: float = 1.0) -> FloatArray:
     """Return the number of cores to which n threads (J,), ascending, are equivalent for the companions (J, B) that
     scale best on a machine.
 
-    Their losses are those of the machine: shared units, caches and clock. Beyond the measured counts use the last slope
-    (reduced for SMT). With few companions use n cores up to `n_ht` (NaN without SMT), and a quarter for each further.
+    A `share` of their losses, beyond those of SMT, is the machine's: its units, caches and clock. Beyond the measured
+    counts use the last slope. With few companions use n cores up to `n_ht` (NaN without SMT), then a quarter for each.
 
     >>> n = np.array([1.0, 2.0, 4.0])
     >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
-    >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(3).tolist()
-    [1.0, 1.6, 2.56]
+    >>> [cores_worth(n, np.log(thread_times), np.nan, share).round(3).tolist() for share in (1.0, 0.5)]
+    [[1.0, 1.6, 2.56], [1.0, 1.789, 3.2]]
     """
     nominal, x = np.log(np.fmin(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0))), np.log(n)
     losses = log_thread_times - log_thread_times[:1]
@@ -434,7 +435,7 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     last = int(np.flatnonzero(known)[-1])
     slope = (worth[-1] - worth[-2]) / (x[known][-1] - x[known][-2])
     beyond = np.maximum(np.minimum(min(slope, 1.0) * (x - x[last]), nominal - nominal[last]), 0.0)
-    return np.asarray(np.exp(np.interp(x, x[known], worth) + beyond))
+    return np.asarray(np.exp(nominal + share * (np.interp(x, x[known], worth) + beyond - nominal)))
 
 
 def courses_on_platform(
@@ -462,7 +463,8 @@ def courses_on_platform(
         values[inside[:, None], of_pattern] = interpolate_rows(measured, measured_n.astype(np.int64), counts[inside]).T
     n_max, n_ht = float(database.n_max[platform]), smt_begins(database, platform)
     threads = counts.astype(np.float64)
-    by_laws = law_thread_times(threads, cores_worth(threads, values, n_ht), n_max, n_ht, part)
+    worth = cores_worth(threads, values, n_ht, MACHINE_SHARE if n[-1] > n[0] else 1.0)
+    by_laws = law_thread_times(threads, worth, n_max, n_ht, part)
     if part == "idle":
         values[:] = np.nan
     courses = np.append(values, by_laws, axis=1)[place[:-1]]
@@ -478,8 +480,7 @@ def mixed_growth(n: IntArray, agreement: Agreement, courses: FloatArray, level: 
     """
     families = agreement.families
     subjects = agreement.subjects[: 0 if families is None else None]
-    known = (~np.isnan(courses)).astype(np.float64)
-    curves = np.nan_to_num(courses)
+    known, curves = (~np.isnan(courses)).astype(np.float64), np.nan_to_num(courses)
     sums = np.concatenate([known, curves, curves**2])
     likeness = agreement.weights[len(agreement.weights) // 2][-1, subjects]  # the middle scale, and names
     weights, means, squares, errors = [], [], [], []

@@ -341,8 +341,7 @@ def wider_table(evidence: Evidence) -> tuple[FloatArray, BoolArray]:
     chosen = np.append(np.arange(P), P + others[measured[others] > 0])
     rows = table[chosen].take(workloads, axis=1)
     evaluated = evaluated_curves(database)
-    curves, _ = curves_at(evaluated, rows, np.searchsorted(evaluated.n, evidence.n))
-    is_known = rows >= 0
+    curves, is_known = curves_at(evaluated, rows, np.searchsorted(evaluated.n, evidence.n))[0], rows >= 0
     curves[:, :P, :B], is_known[:P, :B] = evidence.curves, evidence.is_known
     is_known &= ~outlying_profiles(curves, is_known, evidence.metadata.vectors[platforms[chosen]])
     return curves * is_known, is_known

@@ -131,11 +131,11 @@ def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> 
 
 
 def nearest_references(
-    evidence: Evidence, parts: CurveParts, weights: FloatArray, most: int, h: Hyperparameters = DEFAULTS
+    evidence: Evidence, parts: CurveParts, shares: FloatArray, most: int, h: Hyperparameters = DEFAULTS
 ) -> IntArray:
-    """Return the `most` references that are most similar to T in behaviour and metadata, in platform order."""
+    """Return the `most` references most similar to T in metadata and, by `shares` (B,) with sum 1, in behaviour."""
     gap = parts.rest[:, :-1] - parts.rest[:, -1:]
-    distance = (gap**2).mean(axis=0) @ (weights**2 / len(weights))
+    distance = (gap**2).mean(axis=0) @ shares
     distance += (parts.speed[:, :-1] - parts.speed[:, -1:]).var(axis=0)
     distance /= finite_median(distance) + TINY
     distance += h.paper_share * evidence.metadata.squared_distances(evidence.platforms, evidence.target)
@@ -249,9 +249,9 @@ def fill_in_workloads(evidence: Evidence, most: int, h: Hyperparameters = DEFAUL
     if len(references) in (0, R):
         return measured.nearest(references)
     # Choose the platforms that take part.
-    chosen, weights = np.arange(R), np.ones(len(measured.workloads))
+    chosen, equal = np.arange(R), np.full(len(measured.workloads), 1.0 / len(measured.workloads))
     if most < R:
-        chosen = nearest_references(measured, separate_parts(measured), weights, most, h)
+        chosen = nearest_references(measured, separate_parts(measured), equal, most, h)
     # Keep the workloads that were measured on at least one of them; others cannot be predicted.
     can_be_known = evidence.measured_on_target | evidence.is_known[chosen].any(axis=0)
     evidence = evidence.of_workloads(np.flatnonzero(can_be_known))
@@ -381,7 +381,7 @@ def mean_with_neighbours(
     references = len(evidence.platforms)
     if references <= h.neighbours:
         return whole
-    nearest = nearest_references(evidence, parts, workload_weights(parts.correlations(), h), h.neighbours, h)
+    nearest = nearest_references(evidence, parts, whole.workload_weights, h.neighbours, h)
     neighbourhood = evidence.nearest(nearest)
     narrow = gaussian_transfer(neighbourhood, separate_parts(neighbourhood), level, h)
     weights = np.zeros((len(evidence.n), references))

@@ -92,15 +92,15 @@ def evidence_with_parts(
     evidence = fill_in_workloads(evidence, settings.references, h)
     if len(evidence.platforms) > settings.references:
         parts = separate_parts(evidence)
-        weights = workload_weights(parts.correlations(), h)
-        evidence = evidence.nearest(nearest_references(evidence, parts, weights, settings.references, h))
+        shares = workload_weights(parts.correlations(), h) ** 2 / len(evidence.workloads)
+        evidence = evidence.nearest(nearest_references(evidence, parts, shares, settings.references, h))
     evidence = complete_curves(with_growth_below(evidence, settings.level))
     return evidence, separate_parts(evidence)
 
 
 MPET = Method(
     name="mpet",
-    version="39",
+    version="40",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="A Gaussian process over machines transfers whole curves; weights may be negative.",

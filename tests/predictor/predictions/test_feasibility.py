@@ -239,6 +239,9 @@ def test_another_request_is_the_first_thing_to_try():
     deliver(2, [0, 5])
     few = replace(PAIR, references=["machine-2"])
     assert refusal_of(few).advice == "omit the references: other machines can be used"
+    deliver(3, [1])
+    unmeasured = replace(PAIR, target="machine-3", references=["machine-3"], workload_changes={"work": 2.0})
+    assert refusal_of(unmeasured).advice.startswith("omit measured, or the references")
     Profile.objects.all().delete()
     deliver(0, [0, 1], openmp=[1], generator="mixed")
     deliver(1, [3])

@@ -8,7 +8,14 @@ import pytest
 from benchmarks.simulator import execute, find_hardware
 from benchmarks.simulator.programs import Access, Critical, Kernel, Phase, Program, Serial, StaticLoop
 from predictor.core.answers import fastest_position
-from predictor.core.mpet.beyond import SLOWEST, WHOLE_PROGRAMS, Growth, law_thread_times
+from predictor.core.mpet.beyond import (
+    SLOWEST,
+    WHOLE_PROGRAMS,
+    Growth,
+    courses_on_platform,
+    law_thread_times,
+    scaling_laws,
+)
 from tests.predictor.core.curves import database_of_times
 from tests.predictor.core.databases import TIME_ONLY
 from tests.predictor.core.mpet.asking import estimates_of, predict_named
@@ -305,6 +312,17 @@ def test_what_a_full_machine_costs_is_not_taken_for_a_serial_part():
     database = database_of_times(curves, threads, n_ht=[256.0, 4.0])
     answer = predict_named(database, "program", "large", (1, 512))
     assert answer.time_s[1] / answer.time_s[0] * 512 == pytest.approx(np.exp(0.45), rel=0.25)
+
+
+@pytest.mark.parametrize(("counts", "loss"), [((4, 32, 128), np.log(4.0)), ((128, 32, 4), -np.log(16.0))])
+def test_half_of_the_loss_beyond_the_measured_counts_is_the_machines(counts, loss):
+    """All programs of a machine gain nothing beyond eight threads. A program without a serial part that was measured
+    with four is predicted with 128 to lose half of that, in logarithms; downwards, all of it was lost."""
+    curves = {("large", f"b{b:02}"): {n: 1.0 / min(n, 8) for n in (1, 2, 4, 8, 128)} for b in range(12)}
+    database, n = database_of_times(curves, {"large": 128}), np.array(counts)
+    courses = courses_on_platform(database, 0, np.arange(12), n, np.zeros(12), part="all")
+    ideal = 12 + np.flatnonzero(([0.0, 0.0, np.inf] == scaling_laws()[1:4].T).all(axis=1))[0]
+    assert courses[-1, ideal] == pytest.approx(loss)
 
 
 def on_one_core(cores, gain):
