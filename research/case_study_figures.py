@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from profiles.figures import Chart, Figure, Table, figure, logarithmic_ticks, trace
+from profiles.figures.axes import logarithmic_ticks
+from profiles.figures.base import Chart, Figure, Table, figure, trace
 from research.case_study import CASE_WAYS, StagePrediction
 
 # Bars are cut at this percentage.

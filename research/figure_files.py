@@ -5,7 +5,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from profiles.figures import Chart
+from profiles.figures.base import Chart
 
 
 def write_figures(folder: Path, charts: Sequence[Chart]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from profiles.figures import Chart
+from profiles.figures.base import Chart
 
 
 def check_figure(figure: Mapping[str, Any]) -> go.Figure:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from profiles.figures import Chart, Figure, Table, Trace, figure, logarithmic_ticks, trace
+from profiles.figures.axes import logarithmic_ticks
+from profiles.figures.base import Chart, Figure, Table, Trace, figure, trace
 
 ErrorRow = Mapping[str, Any]
 

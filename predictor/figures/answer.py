@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
-from profiles.figures import (
+from profiles.figures.axes import SPEEDUP, logarithmic_ticks, speedup_axis
+from profiles.figures.base import (
+    FEW_POINTS,
     MOST_LINES,
-    SPEEDUP,
     Breakpoints,
     Chart,
     Figure,
@@ -20,14 +21,11 @@ from profiles.figures import (
     figure,
     ideal_line,
     line,
-    logarithmic_ticks,
     scatter,
-    speedup_axis,
     speedup_of,
     stacked_shares,
     table,
 )
-from profiles.figures.base import FEW_POINTS
 from profiles.scaling.names import FRACTIONS
 
 REFERENCES_DRAWN = MOST_LINES - 2  # in addition to the prediction and the baseline of a what-if

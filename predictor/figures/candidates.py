@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.figures.answer import AnswerDrawing, align_to_counts, curve_with_t1, measured_trace, speedup_figure
 from profiles.arrays import FloatArray, IntArray
-from profiles.figures import Chart, ideal_line, line, speedup_of, table
+from profiles.figures.base import Chart, ideal_line, line, speedup_of, table
 
 PREDICTED_LABEL = "workload, predicted"
 

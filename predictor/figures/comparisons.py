@@ -10,8 +10,18 @@ import numpy as np
 
 from predictor.core.arrays import sampled
 from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
-from profiles.figures import Chart, MeasuredCurve, Table, Trace, figure, logarithmic_ticks, shortened_labels, trace
-from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers
+from profiles.figures.axes import logarithmic_ticks, shortened_labels
+from profiles.figures.base import (
+    SERIES_COLOURS,
+    Chart,
+    MeasuredCurve,
+    PlotlyMarkup,
+    Table,
+    Trace,
+    figure,
+    plot_numbers,
+    trace,
+)
 
 
 @dataclass(frozen=True)

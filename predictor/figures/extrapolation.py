@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from predictor.figures.answer import interval_traces
-from profiles.figures import (
+from profiles.figures.axes import logarithmic_ticks
+from profiles.figures.base import (
     Breakpoints,
     Chart,
     Table,
     Trace,
     figure,
     line,
-    logarithmic_ticks,
+    mark_origin,
+    plot_numbers,
     scatter,
     series_style,
     trace,
+    vertical_line,
 )
-from profiles.figures.base import mark_origin, plot_numbers, vertical_line
 from profiles.scaling.wording import whole_percent
 
 

@@ -14,18 +14,19 @@ import numpy as np
 from predictor.core.arrays import sampled
 from predictor.figures.answer import answer_origin, measured_label
 from profiles.arrays import FloatArray, IntArray
-from profiles.figures import (
+from profiles.figures.axes import logarithmic_ticks, shortened_label, shortened_labels
+from profiles.figures.base import (
+    SERIES_COLOURS,
     Chart,
+    PlotlyMarkup,
     Table,
     Trace,
     figure,
-    logarithmic_ticks,
-    shortened_label,
-    shortened_labels,
+    plot_numbers,
     stacked,
+    table,
     trace,
 )
-from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers, table
 
 MOST_DOTS = 60  # dots that are distinguishable in one figure
 FEW_DOTS = 14

@@ -21,7 +21,7 @@ from predictor.core.noise_floor import NOISE_FLOOR
 from predictor.figures.accuracy import error_histogram, history_chart, methods_chart, paper_charts
 from predictor.models import Evaluation, PaperReport
 from predictor.pages.presenting import number_column
-from profiles.figures import Chart, mark_origin
+from profiles.figures.base import Chart, mark_origin
 from profiles.templatetags.quantities import as_percent, percent, seconds, with_spaces
 
 EVALUATIONS_LISTED = 20

@@ -29,7 +29,8 @@ from predictor.pages.presenting import (
     names_by_slug,
     short_names,
 )
-from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
+from profiles.figures.base import Chart, mark_origin, origin_of, series_style
+from profiles.figures.comparison import DRAWN_MEASURES, comparison_charts
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.not_found import NoSuchRow

@@ -21,7 +21,7 @@ from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
 from predictor.pages.comparisons import compared_profiles, selecting_parameters, short_names
 from predictor.pages.presenting import names_by_slug
-from profiles.figures import mark_origin
+from profiles.figures.base import mark_origin
 from profiles.models import Workload
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags import quantities

@@ -16,7 +16,7 @@ from mpet_site.web.tables import NUMBER, PageTable, TableColumn
 from predictor.extrapolation.questions import DEFAULT_MODELS, OFFERED_MODELS, ExtrapolationQuestion, InvalidFit
 from predictor.figures.extrapolation import beyond_charts
 from predictor.pages.presenting import number_column
-from profiles.figures import Breakpoints
+from profiles.figures.base import Breakpoints
 from profiles.models import Profile
 from profiles.pages.page_cache import kept_for_visitors
 from profiles.pages.views import time_unit

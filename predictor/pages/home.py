@@ -26,7 +26,7 @@ from predictor.pages.forms import question_address
 from predictor.pages.presenting import MOST_NAMES_IN_LIST, rows_by_slug
 from predictor.snapshot.cache import read_database
 from profiles.arrays import BoolArray
-from profiles.figures import Breakpoints, mark_origin
+from profiles.figures.base import Breakpoints, mark_origin
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name, slug_of_label
 from profiles.identity.programs import programs_by_source, region_rows
 from profiles.models import Platform, Profile, Source, Workload

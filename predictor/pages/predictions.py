@@ -48,7 +48,7 @@ from predictor.predictions.next_measurements import NextMeasurementsQuestion, no
 from predictor.predictions.question import InvalidSettings, PredictionRequest, RequestError
 from predictor.predictions.service import predict, preview_answer, reasons_of_prediction, stale_reasons
 from predictor.predictions.thread_advice import advice_from_answer
-from profiles.figures import mark_origin
+from profiles.figures.base import mark_origin
 from profiles.identity.name_disambiguation import disambiguate
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors

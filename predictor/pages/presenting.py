@@ -25,7 +25,7 @@ from predictor.predictions.feasibility import in_names, ranking_refusal, refusal
 from predictor.predictions.question import NoPrediction, Remedy, RequestError, UnknownName
 from predictor.predictions.rankings import RankingQuestion
 from predictor.snapshot.cache import read_database
-from profiles.figures import Breakpoints
+from profiles.figures.base import Breakpoints
 from profiles.identity.name_disambiguation import disambiguate, disambiguated_name
 from profiles.models import Platform, Profile, Workload
 from profiles.templatetags.quantities import significant

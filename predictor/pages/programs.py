@@ -27,7 +27,8 @@ from predictor.pages.presenting import asks_for_public, given_parameters, rows_b
 from predictor.predictions.programs import narrowing_question, question_of_program
 from predictor.predictions.question import DEFAULT_METHOD, RequestError
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, value_in
-from profiles.figures import Chart, mark_origin, profile_charts
+from profiles.figures.base import Chart, mark_origin
+from profiles.figures.profile import profile_charts
 from profiles.identity.programs import (
     MeasuredProgram,
     ProfiledProgram,

@@ -54,7 +54,7 @@ from predictor.predictions.ranking_choice import (
 )
 from predictor.predictions.ranking_rows import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
 from predictor.predictions.rankings import RankingQuestion
-from profiles.figures import Chart, mark_origin
+from profiles.figures.base import Chart, mark_origin
 from profiles.identity.programs import program_or_404
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors

@@ -17,7 +17,7 @@ from predictor.figures.answer import answer_drawing
 from predictor.figures.share_picture import share_picture
 from predictor.models import Prediction
 from predictor.pages.presenting import fastest_point
-from profiles.figures import Breakpoints
+from profiles.figures.base import Breakpoints
 from profiles.identity.programs import (
     ProfiledProgram,
     measured_program,

@@ -41,7 +41,7 @@ from predictor.predictions.sliders import (
     slider_values,
     workload_sliders,
 )
-from profiles.figures import mark_origin
+from profiles.figures.base import mark_origin
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
 

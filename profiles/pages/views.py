@@ -14,19 +14,10 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
-from profiles.figures import (
-    DRAWN_MEASURES,
-    Breakpoints,
-    MeasuredCurve,
-    ProfileDrawing,
-    Table,
-    comparison_charts,
-    mark_origin,
-    origin_of,
-    profile_charts,
-    series_style,
-)
+from profiles.figures.base import Breakpoints, MeasuredCurve, Table, mark_origin, origin_of, series_style
+from profiles.figures.comparison import DRAWN_MEASURES, comparison_charts
 from profiles.figures.multiples import small_multiples
+from profiles.figures.profile import ProfileDrawing, profile_charts
 from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.identity.programs import program_of_workload

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from predictor.figures.extrapolation import marker_trace
-from profiles.figures import Chart, Table, figure, logarithmic_ticks
+from profiles.figures.axes import logarithmic_ticks
+from profiles.figures.base import Chart, Table, figure
 from research.scaling.studies.sizes import WAYS
 
 SIZE_AXIS = {"title": {"text": "input size"}}

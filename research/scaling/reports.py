@@ -15,7 +15,7 @@ from benchmarks.archive import read_archive
 from predictor.management.tables import formatted_number, text_table
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
-from profiles.figures import Chart
+from profiles.figures.base import Chart
 from profiles.ingest.derivation import run_tables
 from profiles.measurements import Measurements, UnreadableError
 from profiles.models import Profile

@@ -15,7 +15,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.tabulated import database_from_measurements
 from predictor.management.tables import formatted_number, text_table
-from profiles.figures import mark_origin
+from profiles.figures.base import mark_origin
 from profiles.measurements import CounterTable, Measurements
 from profiles.scaling.roofline import read_roofline
 from research.case_study import CaseFacts, StageCost, StagePrediction, case_predictions, join_deliveries

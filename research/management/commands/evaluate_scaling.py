@@ -16,7 +16,7 @@ from predictor.management.subjects import read_folder
 from predictor.management.tables import formatted_number, text_table
 from predictor.scaling_models.companions import SCOPES
 from predictor.snapshot.cache import read_database
-from profiles.figures import Chart
+from profiles.figures.base import Chart
 from profiles.measurements import Measurements
 from research.figure_files import write_figures
 from research.scaling import extra_p

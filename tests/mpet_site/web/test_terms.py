@@ -4,7 +4,7 @@ import re
 
 from django.template import Context, Template
 
-from profiles.figures import Chart, Table, figure
+from profiles.figures.base import Chart, Table, figure
 
 
 def rendered(source: str, **context) -> str:

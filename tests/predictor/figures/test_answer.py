@@ -3,7 +3,7 @@ import json
 import pytest
 
 from predictor.figures.answer import answer_charts, answer_drawing
-from profiles.figures import Breakpoints
+from profiles.figures.base import Breakpoints
 from profiles.scaling.names import FRACTIONS
 from tests.figures import plotly_figure
 

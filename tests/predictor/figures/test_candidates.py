@@ -5,7 +5,7 @@ import pytest
 
 from predictor.figures.answer import answer_drawing
 from predictor.figures.candidates import CandidateCurves, candidate_charts
-from profiles.figures import Breakpoints
+from profiles.figures.base import Breakpoints
 from tests.predictor.figures.test_answer import answer, traces_of
 
 N = np.array([1, 2, 8])

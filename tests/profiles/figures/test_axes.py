@@ -5,17 +5,10 @@ import pytest
 
 from predictor.figures.answer import REFERENCES_DRAWN, answer_charts
 from predictor.figures.platforms import ProgramPart, program_chart
-from profiles.figures import (
-    MOST_LINES,
-    Breakpoints,
-    MeasuredCurve,
-    comparison_charts,
-    drawn_thread_counts,
-    logarithmic_ticks,
-    profile_charts,
-    speedup_axis,
-)
-from profiles.figures.axes import THREADS, shortened_label, shortened_labels
+from profiles.figures.axes import THREADS, logarithmic_ticks, shortened_label, shortened_labels, speedup_axis
+from profiles.figures.base import MOST_LINES, Breakpoints, MeasuredCurve, drawn_thread_counts
+from profiles.figures.comparison import comparison_charts
+from profiles.figures.profile import profile_charts
 from tests.figures import plotly_figure
 from tests.predictor.figures.test_answer import answer, answer_drawing
 from tests.profiles.figures.test_profile import drawing

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from profiles.figures import MeasuredCurve, comparison_charts
+from profiles.figures.base import MeasuredCurve
+from profiles.figures.comparison import comparison_charts
 from tests.figures import plotly_figure
 
 CURVES = [

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from profiles.figures import Chart, Table, figure, trace
-from profiles.figures.base import PlotlyMarkup
+from profiles.figures.base import Chart, PlotlyMarkup, Table, figure, trace
 from tests.browser.walk import CHARTS, pages_of
 from tests.hostile_names import LINK, address_of_program, make_names_hostile
 from tests.pages import figures_of, store_public, user

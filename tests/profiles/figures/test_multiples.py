@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from profiles.figures import MeasuredCurve
+from profiles.figures.base import MeasuredCurve
 from profiles.figures.multiples import HEIGHT, WIDTH, small_multiples
 
 HALVES = MeasuredCurve("a", np.array([1, 2, 4]), np.array([8.0, 4.0, 2.0]), 8.0)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.figures import Breakpoints, Chart, ProfileDrawing, profile_charts
+from profiles.figures.base import Breakpoints, Chart
+from profiles.figures.profile import ProfileDrawing, profile_charts
 from profiles.measurements import RunTable
 from profiles.scaling.features import feature_fit
 from profiles.scaling.quality import repeat_spread
