@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +44,7 @@ from profiles.models.sources import OPERATOR
 
 KEPT_COLUMNS = ("uid", "outlier_reason", "outlier_judge", "outlier_checked_at", "created_at")
 DumpRecord = dict[str, Any]
+NamedRecords = dict[str, dict[str, DumpRecord]]  # platforms and workloads: their records by noun and slug
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Restored:
     further: dict[str, int]
 
 
-def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles: None) -> Restored:
+def restore_dump(folder: Path, progress: Callable[[int], Any]) -> Restored:
     """Store the content of the dump. Raise DumpError.
 
     `progress` is called with the number of profiles that were just read.
     """
     package = open_dump(folder, tuple(dumped.table for dumped in dumped_tables()))
     was_empty = not Profile.objects.public().exists()
-    named = _Named(_records(package, PLATFORMS_TABLE), _records(package, WORKLOADS_TABLE))
+    named = _store_named(package)
     sources = {record["source"]: record for record in _records(package, SOURCES_TABLE)}
     counts = {"sources": 0, "existing": 0, "profiles": 0}
     for uid, deliveries in groupby(_profiles_with_rows(package), key=lambda one: one.record["source"]):
@@ -87,38 +87,38 @@ def _records(package: DumpPackage, table: DumpTable) -> list[DumpRecord]:
     return [dict(zip(table.names, row, strict=True)) for row in package.rows(table)]
 
 
-class _Named:
-    """The platforms and workloads of the dump: their records by slug.
+def _store_named(package: DumpPackage) -> NamedRecords:
+    """Create the platforms and workloads of the dump, and return the records of each noun by slug.
 
-    Their rows are created before any delivery and in one transaction, so that two with similar spellings stay separate.
+    They are created before any delivery and in one transaction, so that two with similar spellings stay separate.
     """
+    platforms, workloads = _records(package, PLATFORMS_TABLE), _records(package, WORKLOADS_TABLE)
+    for record in platforms:
+        record["cpu_model"] = record["cpu_model"] or ""  # an empty text of a dump is read as null
+    try:
+        with transaction.atomic():
+            Revision.hold()
+            _make_rows(PLATFORM_RULES, platforms)
+            _make_rows(WORKLOAD_RULES, workloads)
+    except IngestError as error:
+        raise DumpError(f"{error.noun}s", None, str(error)) from error
+    return {
+        "platform": {record["platform"]: record for record in platforms},
+        "workload": {record["workload"]: record for record in workloads},
+    }
 
-    def __init__(self, platforms: list[DumpRecord], workloads: list[DumpRecord]) -> None:
-        for record in platforms:
-            record["cpu_model"] = record["cpu_model"] or ""  # an empty text of a dump is read as null
-        self.platforms = {record["platform"]: record for record in platforms}
-        self.workloads = {record["workload"]: record for record in workloads}
-        try:
-            with transaction.atomic():
-                Revision.hold()
-                _make_rows(PLATFORM_RULES, platforms, "platform", PlatformRecord)
-                _make_rows(WORKLOAD_RULES, workloads, "workload", WorkloadRecord)
-        except IngestError as error:
-            raise DumpError(f"{error.noun}s", None, str(error)) from error
 
-
-def _make_rows(rules: MatchingRules, records: list[DumpRecord], key: str, kind: type) -> None:
-    names = [field.name for field in fields(kind)]
-    more = ["time_kind"] if kind is WorkloadRecord else []
-    drafts: list[Any] = [
-        rules.model(slug=record[key], facts_by=OPERATOR, **{name: record[name] for name in names + more})
-        for record in records
-    ]
-    rows = match_rows(rules, drafts, MatchingNotes())
-    made = [(row, record) for row, draft, record in zip(rows, drafts, records, strict=True) if row is draft]
-    for row, record in made:
-        row.created_at = record["created_at"]
-    rules.model.objects.bulk_update([row for row, _ in made], ["created_at"], batch_size=200)
+def _make_rows(rules: MatchingRules, records: list[DumpRecord]) -> None:
+    drafts: list[Any] = []
+    for record in records:
+        columns = {name: value for name, value in record.items() if name not in {rules.noun, "created_at"}}
+        drafts.append(rules.model(slug=record[rules.noun], facts_by=OPERATOR, **columns))
+    made = []
+    for row, draft, record in zip(match_rows(rules, drafts, MatchingNotes()), drafts, records, strict=True):
+        if row is draft:
+            row.created_at = record["created_at"]
+            made.append(row)
+    rules.model.objects.bulk_update(made, ["created_at"], batch_size=200)
 
 
 @dataclass(frozen=True)
@@ -132,25 +132,15 @@ class _RowsByProfile:
     """The rows of a table, grouped by profile. They must be in the order of the profiles."""
 
     def __init__(self, package: DumpPackage, table: DumpTable) -> None:
-        self.package, self.table = package, table
-        self.groups = groupby(package.rows(table), key=itemgetter(0))
-        self.ahead: tuple[int, list[DumpRow]] | None = None
+        self.rows = package.rows(table)
+        self.ahead = next(self.rows, None)
 
     def of(self, profile: int) -> list[DumpRow]:
-        if self.ahead is None:
-            number, rows = next(self.groups, (0, iter(())))
-            self.ahead = (number, list(rows))
-        if self.ahead[0] != profile:
-            return []
-        _, of_profile = self.ahead
-        self.ahead = None
-        return of_profile
-
-    def check_end(self) -> None:
-        if (self.ahead and self.ahead[0]) or next(self.groups, None) is not None:
-            raise self.package.error(
-                self.table, "its rows are not in the order of table profiles, or refer to a profile that is not in it"
-            )
+        found = []
+        while self.ahead is not None and self.ahead[0] == profile:
+            found.append(self.ahead)
+            self.ahead = next(self.rows, None)
+        return found
 
 
 def _profiles_with_rows(package: DumpPackage) -> Iterator[_DumpedProfile]:
@@ -158,12 +148,15 @@ def _profiles_with_rows(package: DumpPackage) -> Iterator[_DumpedProfile]:
     for row in package.rows(PROFILES_TABLE):
         number = row[0]
         yield _DumpedProfile(dict(zip(PROFILES_TABLE.names, row, strict=True)), runs.of(number), readings.of(number))
-    runs.check_end()
-    readings.check_end()
+    for rest, table in ((runs, RUNS_TABLE), (readings, COUNTER_READINGS_TABLE)):
+        if rest.ahead is not None:
+            raise package.error(
+                table, "its rows are not in the order of table profiles, or refer to a profile that is not in it"
+            )
 
 
 def _restore_source(
-    package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
+    package: DumpPackage, named: NamedRecords, source: DumpRecord, delivery: Sequence[_DumpedProfile]
 ) -> bool:
     """Store one delivery. Return False if it is already stored."""
     if Source.objects.filter(uid=source["source"]).exists():
@@ -192,26 +185,27 @@ def _restore_source(
 
 
 def _measurements(
-    package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
+    package: DumpPackage, named: NamedRecords, source: DumpRecord, delivery: Sequence[_DumpedProfile]
 ) -> Measurements:
     if source["origin"] not in ORIGINS or source["origin"] == "emulated" or source["kind"] not in Source.Kind.values:
         raise package.error(SOURCES_TABLE, f"{source['source']}: unknown kind or origin")
-    platforms, workloads = _Positions(named.platforms, "platform"), _Positions(named.workloads, "workload")
+    # The records to which the profiles refer, by slug in the order of their positions in the measurements.
+    platforms, workloads = ({one.record[noun]: _named_by(one, noun, named) for one in delivery} for noun in named)
+    platform_at, workload_at = ({slug: at for at, slug in enumerate(used)} for used in (platforms, workloads))
     profiles = [
         ProfileRecord(
-            platform=platforms.of(one.record),
-            workload=workloads.of(one.record),
+            platform=platform_at[one.record["platform"]],
+            workload=workload_at[one.record["workload"]],
             runs=_run_table(package, one),
             counters=CounterTable.of_rows([row[1:] for row in one.readings]) if one.readings else None,
         )
         for one in delivery
     ]
-    kinds: list[Any] = [record["time_kind"] for record in workloads.records]
     return Measurements(
         origin=source["origin"],
-        time_kinds=dict(enumerate(kinds)),
-        platforms=[_record_of(PlatformRecord, record) for record in platforms.records],
-        workloads=[_record_of(WorkloadRecord, record) for record in workloads.records],
+        time_kinds={at: record["time_kind"] for at, record in enumerate(workloads.values())},
+        platforms=[_record_of(PlatformRecord, record) for record in platforms.values()],
+        workloads=[_record_of(WorkloadRecord, record) for record in workloads.values()],
         profiles=profiles,
         generator=source["generator"],
         environment=source["environment"],
@@ -222,22 +216,12 @@ def _measurements(
     )
 
 
-class _Positions:
-    """The records to which profiles refer, and the position of each."""
-
-    def __init__(self, known: dict[str, DumpRecord], column: str) -> None:
-        self.known, self.column = known, column
-        self.positions: dict[str, int] = {}
-
-    def of(self, profile: DumpRecord) -> int:
-        slug = profile[self.column]
-        if slug not in self.known:
-            raise DumpError("profiles", profile["profile"], f"{self.column} {slug!r} is not in the dump")
-        return self.positions.setdefault(slug, len(self.positions))
-
-    @property
-    def records(self) -> list[DumpRecord]:
-        return [self.known[slug] for slug in self.positions]
+def _named_by(profile: _DumpedProfile, noun: str, named: NamedRecords) -> DumpRecord:
+    """Return the record of the platform or workload (`noun`) to which the profile refers."""
+    slug = profile.record[noun]
+    if slug not in named[noun]:
+        raise DumpError("profiles", profile.record["profile"], f"{noun} {slug!r} is not in the dump")
+    return named[noun][slug]
 
 
 def _record_of(kind: Any, record: DumpRecord) -> Any:
