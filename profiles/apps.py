@@ -19,7 +19,7 @@ class ProfilesConfig(AppConfig):
         from profiles.ingest.service import announce_forgotten  # noqa: PLC0415
         from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not loaded before
         from profiles.jobs.queue import requeue_abandoned_tasks  # noqa: PLC0415
-        from profiles.user_data import PRICES_AND_NAMES  # noqa: PLC0415
+        from profiles.prices.user_data import PRICES_AND_NAMES  # noqa: PLC0415
 
         register_user_data(PRICES_AND_NAMES)
         register_periodic_task("staged deliveries", sweep_abandoned)

@@ -220,9 +220,8 @@ def raw_run_rows(workload: str, runs: RunTable) -> Iterator[Mapping[str, object]
         parts = runs.parts_ns[row].tolist() if is_profile_pass and runs.parts_ns is not None else [None] * 7
         exact = None if runs.time_ns is None else int(runs.time_ns[row])
         optional = {
-            name: None if column is None else nan_to_null(column[row])
+            name: None if (column := getattr(runs, name)) is None else nan_to_null(column[row])
             for name in FURTHER_COLUMNS
-            for column in (getattr(runs, name),)
         }
         yield {
             "workload": workload,

@@ -11,7 +11,6 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import serializers
-from rest_framework.generics import GenericAPIView
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -50,18 +49,22 @@ from profiles.pages.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everythin
 MOST = WholeNumber("most", "Maximum number of results per kind.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
 
 
-class PlatformRead(GenericAPIView):
-    serializer_class = PlatformSerializer
+class ReadableRows(RevisionEtag):
+    """Base class of the views of `model`: the rows that the user may read."""
+
+    model: Any = None
     lookup_field = "slug"
 
     def get_queryset(self) -> Any:
-        return Platform.objects.in_api(self.request.user)
+        return self.model.objects.in_api(self.request.user)
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_list", summary="Machines"))
-class PlatformList(RevisionEtag, ListView, PlatformRead):
+class PlatformList(ReadableRows, ListView):
     """The measured machines. Rows have no `placement`, which may be long: read it from the platform's own URL."""
 
+    model = Platform
+    serializer_class = PlatformSerializer
     filterset_class = PlatformFilter
     search_fields = PlatformQuerySet.searched
     ordering_fields: ClassVar = PLATFORM_ORDERINGS
@@ -71,10 +74,11 @@ class PlatformList(RevisionEtag, ListView, PlatformRead):
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
-class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
+class PlatformDetail(ReadableRows, DetailView):
     """One machine. Unknown values are null, and n_nu and n_ht are null if the machine has no such effect. A merged
     platform redirects to the platform into which it was merged."""
 
+    model = Platform
     serializer_class = PlatformDetailSerializer
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Any:
@@ -117,27 +121,22 @@ class OwnPrices(ApiView):
         return respond_unless_unchanged(request, etag, lambda: Response(OwnPricesSerializer(document).data))
 
 
-class WorkloadRead(GenericAPIView):
-    serializer_class = WorkloadSerializer
-    lookup_field = "slug"
-
-    def get_queryset(self) -> Any:
-        return Workload.objects.in_api(self.request.user)
-
-
 @extend_schema_view(get=extend_schema(operation_id="workloads_list", summary="Workloads"))
-class WorkloadList(RevisionEtag, ListView, WorkloadRead):
+class WorkloadList(ReadableRows, ListView):
     """The measured parallel sections of programs."""
 
+    model = Workload
+    serializer_class = WorkloadSerializer
     filterset_class = WorkloadFilter
     search_fields = WorkloadQuerySet.searched
     ordering_fields: ClassVar = WORKLOAD_ORDERINGS
 
 
 @extend_schema_view(get=extend_schema(operation_id="workloads_read", summary="One workload"))
-class WorkloadDetail(RevisionEtag, DetailView, WorkloadRead):
+class WorkloadDetail(ReadableRows, DetailView):
     """One parallel section of one program with one input."""
 
+    model = Workload
     serializer_class = WorkloadDetailSerializer
 
 
@@ -148,19 +147,12 @@ class ProfileSearch(StrictSearchFilter):
         return queryset.search(" ".join(self.get_search_terms(request)))
 
 
-class ProfileRead(GenericAPIView):
-    serializer_class = ProfileSerializer
-    lookup_field = "uid"
-    lookup_url_kwarg = "id"
-
-    def get_queryset(self) -> Any:
-        return Profile.objects.in_api(self.request.user)
-
-
 @extend_schema_view(get=extend_schema(operation_id="profiles_list", summary="Profiles"))
-class ProfileList(RevisionEtag, ListView, ProfileRead):
+class ProfileList(ReadableRows, ListView):
     """The measured profiles, each of one workload on one machine from one source. CSV has only the plain columns."""
 
+    model = Profile
+    serializer_class = ProfileSerializer
     filterset_class = ProfileFilter
     csv_serializer_class = ProfileRowSerializer
     pagination_class = KeyPagination
@@ -175,11 +167,14 @@ class ProfileList(RevisionEtag, ListView, ProfileRead):
 
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
-class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
+class ProfileDetail(ReadableRows, DetailView):
     """The measured curves, the spread of their repeats, their fits, the 84 features and the limits of scaling. Invalid
     values are null, never 0."""
 
+    model = Profile
     serializer_class = ProfileDetailSerializer
+    lookup_field = "uid"
+    lookup_url_kwarg = "id"
 
 
 class SearchResultSerializer(serializers.Serializer):

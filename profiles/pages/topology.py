@@ -223,7 +223,5 @@ def memory_levels(machine: MachineCounts) -> list[MemoryLevel]:
     """
     sizes = {name: getattr(machine, column) for name, column in MEMORY_LEVELS.items()}
     reported = {name: size for name, size in sizes.items() if size and size > 0}
-    if not reported:
-        return []
-    whole = math.log2(max(2, *reported.values()))
+    whole = math.log2(max([2, *reported.values()]))
     return [MemoryLevel(name, size, round(100 * math.log2(size) / whole, 1)) for name, size in reported.items()]

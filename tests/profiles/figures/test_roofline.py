@@ -10,7 +10,7 @@ from tests.profiles.scaling.ceilings import MEASURED
 
 def test_the_figure_has_a_roof_for_one_thread_and_for_the_most():
     roofs = tuple(Roof(n, 1e11 * n, 1e10 * min(n, 4)) for n in (1, 2, 4, 8))
-    chart = roofline_chart(Roofline(roofs, (), ()))
+    chart = roofline_chart(Roofline(roofs, (), ()), [])
     assert [trace.name for trace in plotly_figure(chart).data] == ["1 thread", "8 threads"]
     for trace, roof in zip(plotly_figure(chart).data, (roofs[0], roofs[-1]), strict=True):
         assert trace.x[1] == roof.ridge
@@ -33,4 +33,4 @@ def test_a_workload_s_distance_to_the_slanted_roof_is_the_bandwidth_that_it_leav
 
 
 def test_latencies_alone_are_no_figure():
-    assert roofline_chart(read_roofline({"roofline": {"lock_handover": MEASURED["lock_handover"]}})) is None
+    assert roofline_chart(read_roofline({"roofline": {"lock_handover": MEASURED["lock_handover"]}}), []) is None
