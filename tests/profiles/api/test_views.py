@@ -9,11 +9,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
-from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
-from profiles.moderation import mark_outlier, merge_platforms
+from profiles.models import FeatureVector, Profile, ScalingCurves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from tests.mpet_site.api_samples import API, client_of, read, secret_measurements, store, strict_json
 from tests.pages import text_of
+from tests.profiles.scaling.ceilings import MEASURED
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -70,20 +70,6 @@ def test_list_rows_are_what_their_own_pages_show_and_workloads_have_their_size()
     assert sizes == [("app0-section0", 4096.0, "rows"), ("app0-section1", None, None)]
 
 
-ROOFLINE = {
-    "peak_flops": [{"n": 1, "flop_per_s": 1.2e11}, {"n": 2, "flop_per_s": 2.4e11}],
-    "bandwidth": [{"n": 1, "bytes_per_s": 1.5e10}, {"n": 2, "bytes_per_s": 2.9e10}],
-    "handover": [{"from": 0, "to": 1, "one_way_ps": 61651}],
-    "lock_handover": [{"n": 2, "ps": 64383}],
-}
-
-
-def test_a_platform_shows_the_ceilings_that_were_measured_beside_its_workloads():
-    store(sample_measurements(1, 1, environment={"roofline": ROOFLINE | {"more": 1}}))
-    assert get("platforms/machine-0/")["roofline"] == ROOFLINE
-    assert "roofline" not in get("platforms/")["results"][0]
-
-
 def test_trust_17_rows_of_platforms_leave_out_what_may_be_long():
     """A placement of 65,536 threads is half a megabyte in every row that has it."""
     store(sample_measurements(1, 1))
@@ -92,23 +78,13 @@ def test_trust_17_rows_of_platforms_leave_out_what_may_be_long():
         assert b"placement" not in read(client_of().get(API + address))
 
 
-def test_ceilings_of_private_deliveries_are_their_owners(ada):
+def test_ceilings_are_shown_and_those_of_private_deliveries_to_their_owner_alone(ada):
     store(sample_measurements(1, 1))
-    store(sample_measurements(1, 1, seed=3, environment={"roofline": ROOFLINE}), ada, private=True, label="hers")
+    hers = sample_measurements(1, 1, seed=3, environment={"roofline": MEASURED | {"more": 1}})
+    store(hers, ada, private=True, label="hers")
     assert get("platforms/machine-0/")["roofline"] is None
-    assert get("platforms/machine-0/", client_of(ada))["roofline"] == ROOFLINE
-
-
-def test_the_address_of_a_merged_platform_leads_to_the_one_that_stands():
-    store(sample_measurements(1, 1))
-    other = sample_measurements(1, 1, seed=3)
-    other.platforms[0] = sample_platform(1)
-    store(other, label="other")
-    merge_platforms(Platform.objects.get(slug="machine-0"), Platform.objects.get(slug="machine-1"))
-    answer = client_of().get(API + "platforms/machine-0/?format=json")
-    assert (answer.status_code, answer["Location"]) == (301, f"{API}platforms/machine-1/?format=json")
-    Platform.objects.filter(slug="machine-1").update(hidden=True)
-    assert client_of().get(API + "platforms/machine-0/").status_code == 404
+    shown = get("platforms/machine-0/", client_of(ada))["roofline"]
+    assert shown == MEASURED | {"peak_flops": MEASURED["peak_flops"][::-1]}  # in the order of n
 
 
 def test_invalid_elements_are_null_everywhere():
@@ -160,22 +136,6 @@ def test_filters_and_search():
     measurements.workloads[1] = sample_workload(1, runtime="libgomp")
     store(measurements)
     assert {query: {row["slug"] for row in get(query)["results"]} for query in FILTERED} == FILTERED
-
-
-COUNTS = {"platform=machine-1": 2, "platform=no-such-platform": 0, "origin=simulated": 1, "decomposed=false": 1}
-COUNTS |= {"search=simulated": 1, "search=MACHINE-1%20section1": 1, "search=machine-1%20nothing": 0}
-COUNTS |= {"platform=&workload=": 5, "outlier=false": 4}
-
-
-def test_profiles_of_a_platform_and_a_workload_and_outliers():
-    outlier = store(sample_measurements(2, 2)).profiles[1]
-    store(sample_measurements(1, 1, origin="simulated", decomposed=False, counters=False), label="simulated")
-    pair = get("profiles/?platform=machine-1&workload=app0-section1")["results"]
-    assert [(row["platform"], row["workload"]) for row in pair] == [("machine-1", "app0-section1")]
-    mark_outlier(outlier, "another program ran")
-    assert [row["id"] for row in get("profiles/?outlier=true")["results"]] == [str(outlier.uid)]
-    assert str(outlier.uid) not in {row["id"] for row in get("profiles/?outlier=false")["results"]}
-    assert {query: get(f"profiles/?{query}")["count"] for query in COUNTS} == COUNTS
 
 
 def test_rows_say_of_which_origin_their_profiles_are():
@@ -233,15 +193,12 @@ def test_queries_of_an_unchanged_list_with_a_token(django_assert_num_queries, ad
 
 
 def test_what_limits_a_profile_is_what_its_page_says():
-    """A row of the list has no limits: they need the platform's ceilings."""
     profile = store(sample_measurements(1, 1)).profiles[0]
-    client = client_of()
-    limits = client.get(f"{API}profiles/{profile.uid}/").json()["limits"]
+    limits = get(f"profiles/{profile.uid}/")["limits"]
     assert set(limits) == {"sentences", "bottlenecks", "bound"}
     page = text_of(Client().get(f"/profiles/{profile.uid}/"))
     assert limits["sentences"]
     assert all(escape(sentence) in page for sentence in limits["sentences"])
-    assert "limits" not in client.get(f"{API}profiles/").json()["results"][0]
 
 
 def test_csv_of_profiles_reads_only_its_own_columns():

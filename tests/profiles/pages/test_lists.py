@@ -10,6 +10,8 @@ from profiles.models import Platform, Price, Profile
 from profiles.moderation import mark_outlier
 from profiles.pages import lists
 from tests.pages import store_public, text_of, twin_of
+from tests.profiles.deliveries import deliver
+from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
 
@@ -168,18 +170,26 @@ def test_profiles_lists_them_all_and_filters_as_its_twin(client, public):
 
 def test_profiles_can_be_searched_and_filtered(client, public):
     mark_outlier(public[0], "another program ran")
+    simulated = sample_measurements(1, 1, origin="simulated", decomposed=False, counters=False)
+    deliver(simulated, label="simulated", kind="simulator")
     for query, found in (
         ({"search": "machine-1 app0"}, 2),
         ({"search": "public.tar.gz"}, 12),
+        ({"search": "simulated"}, 1),
         ({"search": "machine-1 machine-2"}, 0),
-        ({"workload": "app0-section0"}, 3),
-        ({"origin": "simulated"}, 0),
+        ({"workload": "app0-section0"}, 4),
+        ({"workload": "app0-section0", "platform": "machine-1"}, 1),
+        ({"workload": "", "platform": ""}, 13),
+        ({"platform": "no-such-platform"}, 0),
+        ({"origin": "simulated"}, 1),
         ({"outlier": "true"}, 1),
-        ({"decomposed": "false"}, 0),
+        ({"outlier": "false"}, 12),
+        ({"decomposed": "false"}, 1),
     ):
         page = client.get(reverse("profiles"), query)
         assert len(page.context["page"]) == found, query
         assert f"{found} profile" in text_of(page)
+        assert client.get(twin_of(page)).json()["count"] == found
 
 
 def test_where_platforms_are_many_a_slug_or_name_is_typed(client, public, monkeypatch):

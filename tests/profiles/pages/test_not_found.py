@@ -36,8 +36,12 @@ def test_the_address_of_a_merged_platform_leads_to_the_one_that_stands(client):
     deliver(0), deliver(1, seed=2)
     kept, duplicate = Platform.objects.order_by("name")
     merge_platforms(duplicate, kept)
-    answer = client.get(reverse("platform", args=[duplicate.slug]))
-    assert (answer.status_code, answer.url) == (301, reverse("platform", args=[kept.slug]))
+    for view in ("platform", "api-platform"):
+        answer = client.get(f"{reverse(view, args=[duplicate.slug])}?format=json")
+        assert (answer.status_code, answer["Location"].split("?")[0]) == (301, reverse(view, args=[kept.slug]))
+    assert answer["Location"].endswith("?format=json"), "the API keeps the query"
+    Platform.objects.filter(pk=kept.pk).update(hidden=True)
+    assert client.get(reverse("api-platform", args=[duplicate.slug])).status_code == 404
 
 
 def test_suggestions_take_a_fixed_number_of_queries(client, django_assert_num_queries):

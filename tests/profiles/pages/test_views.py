@@ -12,6 +12,7 @@ from profiles.pages import views
 from profiles.scaling.features import stored_features
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of
 from tests.profiles.deliveries import deliver
+from tests.profiles.scaling.ceilings import MEASURED
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +39,23 @@ def test_a_platform_shows_its_topology_and_its_profiles(client, public):
         assert said in words
     assert "2 sockets, 2 NUMA nodes, 8 cores, 16 hardware threads" in page.content.decode()
     assert "machine-1" in words  # among the most similar
+
+
+def test_a_platform_shows_its_measured_ceilings_with_its_workloads(client):
+    deliver(sample_measurements(1, 2, environment={"roofline": MEASURED}))
+    page = client.get(reverse("platform", args=["machine-0"]))
+    figure = figures_of(page)["roofline"]
+    assert [trace["name"] for trace in figure["data"]] == ["1 thread", "2 threads", "workloads, by instructions"]
+    assert figure["data"][2]["text"] == ["app0/section0, 16 threads", "app0/section1, 16 threads"]
+    for words in ("CPU 0 and CPU 1 61.7 ns", "2 threads 64.4 ns", "Measured ceilings"):
+        assert words in text_of(page)
+
+
+def test_a_platform_whose_ceilings_nobody_measured_has_no_empty_section(client):
+    deliver(sample_measurements(1, 1, environment={"roofline": {"peak_flops": "?"}}))
+    page = client.get(reverse("platform", args=["machine-0"]))
+    assert "Measured ceilings" not in text_of(page)
+    assert "plotly" not in page.content.decode()
 
 
 def test_a_workload_shows_time_and_speedup_on_its_platforms(client, public):
