@@ -135,7 +135,11 @@ def shortened_label(label: str) -> str:
 
 
 def shortened_labels(labels: Sequence[str]) -> list[str]:
-    """Return each label shortened, or unchanged if two shortened labels would be equal."""
+    """Return each label shortened, or unchanged if two shortened labels would be equal.
+
+    >>> shortened_labels(["KVM guest, 2 vCPUs of an Intel Xeon", "KVM guest, 4 vCPUs of an Intel Xeon"])
+    ['KVM guest, 2 vCPUs of an Intel Xeon', 'KVM guest, 4 vCPUs of an Intel Xeon']
+    """
     short = [shortened_label(label) for label in labels]
     return [label if short.count(cut) > 1 else cut for label, cut in zip(labels, short, strict=True)]
 

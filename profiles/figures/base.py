@@ -52,8 +52,8 @@ def escape_markup(value: Any) -> Any:
 
     `PlotlyMarkup` and `meta` are not escaped. `meta` is read by charts.js and not drawn by Plotly.
 
-    >>> escape_markup({"name": "<b>R&D</b>", "hovertemplate": PlotlyMarkup("%{y}<extra></extra>")})
-    {'name': '&lt;b&gt;R&amp;D&lt;/b&gt;', 'hovertemplate': '%{y}<extra></extra>'}
+    >>> escape_markup({"name": "<b>R&D</b>", "hovertemplate": PlotlyMarkup("%{y}<extra></extra>"), "meta": ["/?a&b"]})
+    {'name': '&lt;b&gt;R&amp;D&lt;/b&gt;', 'hovertemplate': '%{y}<extra></extra>', 'meta': ['/?a&b']}
     """
     if isinstance(value, str):
         return value if isinstance(value, PlotlyMarkup) else escape(value, quote=False)
@@ -144,6 +144,9 @@ def drawn_thread_counts(n: IntArray) -> IntArray:
 
     >>> drawn_thread_counts(np.array([1, 4])).tolist()
     [1, 2, 3, 4]
+    >>> thinned = drawn_thread_counts(np.array([1, 1024])).tolist()
+    >>> len(thinned), thinned[0], thinned[-1]
+    (200, 1, 1024)
     """
     low, high = int(n.min()), int(n.max())
     return np.unique(np.linspace(low, high, min(high - low + 1, MOST_LINE_POINTS)).round().astype(np.int64))

@@ -220,6 +220,8 @@ def memory_levels(machine: MachineCounts) -> list[MemoryLevel]:
     >>> levels = memory_levels(PlatformRecord("m", "cpu", l1d_bytes=4096, memory_bytes=4096**2))
     >>> [(level.name, level.width) for level in levels]
     [('L1 data', 50.0), ('Memory', 100.0)]
+    >>> memory_levels(PlatformRecord("m", "cpu"))
+    []
     """
     sizes = {name: getattr(machine, column) for name, column in MEMORY_LEVELS.items()}
     reported = {name: size for name, size in sizes.items() if size and size > 0}

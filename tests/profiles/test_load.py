@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from tests.pages import text_of
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_workload
 
@@ -21,13 +22,9 @@ def disturbed(measurements):
     return replace(measurements, profiles=profiles)
 
 
-def text_of(client, name, *arguments) -> str:
-    return " ".join(client.get(reverse(name, args=arguments)).content.decode().split())
-
-
 def test_a_profile_says_how_many_runs_were_disturbed_and_how_well_it_is_known(client):
     (profile,) = deliver(disturbed(measured())).profiles
-    page = text_of(client, "profile", profile.uid)
+    page = text_of(client.get(reverse("profile", args=[profile.uid])))
     assert "Measured under load: other programs disturbed 30 of 66 runs." in page
     document = client.get(reverse("api-profile", args=[profile.uid])).json()
     assert (document["run_count"], document["disturbed_count"]) == (66, 30)
@@ -45,8 +42,8 @@ def test_a_profile_says_how_many_runs_were_disturbed_and_how_well_it_is_known(cl
 
 def test_nothing_is_said_where_nobody_looked_and_without_runs_there_is_no_spread(client):
     (profile,) = deliver().profiles
-    for page in (text_of(client, "profile", profile.uid), text_of(client, "platform", profile.platform.slug)):
-        assert "under load" not in page
+    for address in (reverse("profile", args=[profile.uid]), reverse("platform", args=[profile.platform.slug])):
+        assert "under load" not in text_of(client.get(address))
     assert client.get(reverse("api-profile", args=[profile.uid])).json()["disturbed_count"] is None
     assert client.get(reverse("api-platform", args=[profile.platform.slug])).json()["load"] is None
     profile.runs.all().delete()
@@ -60,7 +57,7 @@ def test_a_platform_sums_up_what_the_viewer_sees(client, django_user_model):
     deliver(disturbed(measured(workloads=[sample_workload(3)])), owner=owner, private=True)
     address = reverse("api-platform", args=[profile.platform.slug])
     assert client.get(address).json()["load"] == {"judged_runs": 66, "disturbed_runs": 30}
-    page = text_of(client, "platform", profile.platform.slug)
+    page = text_of(client.get(reverse("platform", args=[profile.platform.slug])))
     assert "Measured under load: other programs disturbed 30 of 66 runs here." in page
     client.force_login(owner)
     assert client.get(address).json()["load"] == {"judged_runs": 132, "disturbed_runs": 60}

@@ -5,8 +5,8 @@ import pytest
 
 from predictor.figures.answer import REFERENCES_DRAWN, answer_charts
 from predictor.figures.platforms import ProgramPart, program_chart
-from profiles.figures.axes import THREADS, logarithmic_ticks, shortened_label, shortened_labels, speedup_axis
-from profiles.figures.base import MOST_LINES, Breakpoints, MeasuredCurve, drawn_thread_counts
+from profiles.figures.axes import THREADS, speedup_axis
+from profiles.figures.base import MOST_LINES, Breakpoints, MeasuredCurve
 from profiles.figures.comparison import comparison_charts
 from profiles.figures.profile import profile_charts
 from tests.figures import plotly_figure
@@ -85,15 +85,6 @@ def test_lines_have_their_names_at_their_ends_where_these_do_not_cover_each_othe
     assert layout.margin.r > 50
 
 
-def test_names_of_lines_stay_inside_where_all_of_them_end_at_the_top():
-    _, speedup = comparison_charts(
-        [MeasuredCurve(f"m{i}", np.array([1, 2, 4]), 4.0 / np.array([1, 2, 4]), 4.0) for i in range(6)]
-    )
-    heights = [note.y for note in plotly_figure(speedup).layout.annotations]
-    assert max(heights) <= 1
-    assert len(set(heights)) == 6
-
-
 def test_more_than_six_lines_wait_until_somebody_asks():
     time, speedup = comparison_charts(curves(9))
     for chart in (time, speedup):
@@ -109,29 +100,9 @@ def test_more_than_six_lines_wait_until_somebody_asks():
     }
 
 
-def test_labels_are_never_cut_in_front():
-    assert shortened_label("KVM guest, 2 vCPUs of an AMD EPYC").startswith("KVM guest")
-    alike = [f"KVM guest, {vcpus} vCPUs of an Intel Xeon" for vcpus in (2, 4)]
-    assert shortened_labels(alike) == alike
-
-
 def test_the_axis_of_speedups_shows_poor_ones_and_slowdowns():
     assert 10 ** speedup_axis(np.array([1, 192]), [1.0, 6.0])["range"][1] < 12
     assert 10 ** speedup_axis(np.array([1, 8]), [1.0, 7.0])["range"][1] < 10
     axis = speedup_axis(np.array([1, 4]), [1.0, 0.3, np.nan])
     assert 10 ** axis["range"][0] < 0.3
     assert "0.5" in axis["ticktext"]
-
-
-def test_many_thread_counts_are_thinned_and_keep_their_ends():
-    counts = drawn_thread_counts(np.array([1, 1024]))
-    assert len(counts) <= 200
-    assert (counts[0], counts[-1]) == (1, 1024)
-
-
-@pytest.mark.parametrize(
-    ("values", "ticks"),
-    [([1.0, 100.0], ["1", "2", "5", "10", "20", "50", "100"]), ([4.5, 7.0], ["4", "5", "6", "8"])],
-)
-def test_ticks_of_a_logarithmic_axis(values, ticks):
-    assert logarithmic_ticks(values)["ticktext"] == ticks

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mpet_site.web.plain_json import nan_to_null
 from profiles.figures.base import Breakpoints, Chart
 from profiles.figures.profile import ProfileDrawing, profile_charts
 from profiles.measurements import RunTable
@@ -31,23 +30,8 @@ def trace(name: str, of: Chart):
     return next(one for one in plotly_figure(of).data if one.name == name)
 
 
-SHOWN = {
-    "decomposed": (drawing(), ["shares", "speedup", "pop", "redundancy", "losses", "residuals", "counters"]),
-    "time only": (drawing(False), ["speedup", "efficiency", "redundancy", "residuals", "counters"]),
-    "sequential": (drawing(counts=(1,)), []),
-}
-
-
-@pytest.mark.parametrize("kind", SHOWN)
-def test_figures_by_the_kind_of_profile_and_each_axis_has_its_unit_in_brackets(kind):
-    """Of a decomposed profile those of figure 5 of the paper; of a time-only one no parts."""
-    shown, names = SHOWN[kind]
-    charts = profile_charts(shown)
-    assert [one.name for one in charts] == names
-    for one in charts:
-        layout = plotly_figure(one).layout
-        for axis in (layout.xaxis, layout.yaxis):
-            assert axis.title.text.endswith(("(count)", "(ratio)", "(%)", "(s)"))
+def test_a_sequential_profile_has_no_figures():
+    assert profile_charts(drawing(counts=(1,))) == []
 
 
 def with_spread(**columns) -> ProfileDrawing:
@@ -75,10 +59,7 @@ def test_bars_reach_from_quartile_to_quartile_of_the_repeats():
     of = chart("speedup", profile_charts(with_spread(disturbed=[1, 1, 0, 0, 0, 0, np.nan, np.nan, np.nan])))
     place = list(of.table.columns).index("disturbed runs")
     assert [row[place] for row in of.table.rows][:2] == [2, 0]
-
-
-def test_without_repeats_there_are_no_bars():
-    of = chart("speedup", profile_charts(drawing(counts=(1, 2, 4))))
+    of = chart("speedup", profile_charts(replace(shown, spread=None)))
     assert trace("measured", of).error_y.array is None
     assert "quartiles" not in of.caption
 
@@ -178,5 +159,4 @@ def test_gaps_leave_as_null_so_that_the_page_carries_valid_json():
     profile = drawing()
     profile.curves.values[1, 3] = np.nan
     for one in profile_charts(profile):
-        json.dumps(nan_to_null(one.json), allow_nan=False)
         json.dumps(one.json, allow_nan=False)

@@ -119,17 +119,6 @@ def test_somebody_signed_in_neither_gets_nor_leaves_one(address):
     assert b"grace-hopper" not in Client().get(address).content
 
 
-def test_what_is_private_reaches_no_visitor():
-    grace = User.objects.create_user("grace")
-    store(sample_measurements(1, 2), owner=grace, private=True)
-    address = reverse("platform", args=[Platform.objects.get().slug])
-    signed_in = Client()
-    signed_in.force_login(grace)
-    assert signed_in.get(address).status_code == 200
-    assert Client().get(address).status_code == 404
-    assert signed_in.get(address).status_code == 200
-
-
 def test_addresses_and_parts_are_told_apart():
     ask = RequestFactory().get
     requests = [

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from profiles.measurements import PlatformRecord
-from profiles.pages.topology import draw_sockets, memory_levels
+from profiles.pages.topology import draw_sockets
 
 
 def machine(*counts: int | None, **further: int) -> PlatformRecord:
@@ -41,9 +41,3 @@ def test_every_box_lies_inside_its_drawing(of):
         for box in socket.boxes:
             assert 0 <= box.x <= box.x + box.width <= socket.width
             assert 0 <= box.y <= box.y + box.height <= socket.height
-
-
-def test_unknown_levels_are_left_out():
-    assert memory_levels(machine()) == []
-    levels = memory_levels(machine(l1d_bytes=32768, l3_bytes=1 << 24))
-    assert [level.name for level in levels] == ["L1 data", "L3"]
