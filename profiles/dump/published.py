@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -120,16 +119,9 @@ def _make_archives(folder: Path) -> dict[str, Any]:
         revision = export_dump(folders).revision
         files = []
         for form, unpacked in folders.items():
-            archive = folder / f"mpet-{revision}-{form}.zip"
-            _pack(unpacked, archive)
+            archive = Path(shutil.make_archive(str(folder / f"mpet-{revision}-{form}"), "zip", unpacked))
             shutil.rmtree(unpacked)
             files.append(
                 {"format": form, "name": archive.name, "bytes": archive.stat().st_size, "sha256": file_sha256(archive)}
             )
     return {"revision": revision, "created": timezone.now().isoformat(), "files": files}
-
-
-def _pack(folder: Path, archive: Path) -> None:
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted(folder.iterdir()):
-            packed.write(path, path.name)

@@ -167,29 +167,27 @@ def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys) -> Iterato
 
 
 def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
-    for first, chunk in _chunks(keys.profiles):
-        stored: dict[int, Any] = {key: arrays for key, *arrays in _stored(ScalingCurves, chunk, "n", "values")}
-        for number, key in enumerate(chunk, start=first):
-            n, values = stored.get(key, ((), ()))
-            if len(n) and len(values) == (1 + len(CURVE_NAMES)) * len(n):
-                for count, row in zip(n.tolist(), _known(values.reshape(1 + len(CURVE_NAMES), -1).T), strict=True):
-                    yield (number, count, *row)
+    for number, (n, values) in _stored(ScalingCurves, keys, "n", "values"):
+        if len(n) and len(values) == (1 + len(CURVE_NAMES)) * len(n):
+            for count, row in zip(n.tolist(), _known(values.reshape(1 + len(CURVE_NAMES), -1).T), strict=True):
+                yield (number, count, *row)
 
 
 def _feature_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
+    for number, (values, rms, code_version) in _stored(FeatureVector, keys, "values", "rms", "code_version"):
+        if (len(values), len(rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
+            yield (number, *_known(values), *_known(rms), code_version)
+
+
+def _stored(model: Any, keys: DumpedKeys, *columns: str) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the number of each profile that has a row of the model, and these columns of the row.
+
+    No object is created for each row.
+    """
     for first, chunk in _chunks(keys.profiles):
-        stored: dict[int, Any] = {
-            key: columns for key, *columns in _stored(FeatureVector, chunk, "values", "rms", "code_version")
-        }
-        for number, key in enumerate(chunk, start=first):
-            values, rms, code_version = stored.get(key, ([], [], ""))
-            if (len(values), len(rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
-                yield (number, *_known(values), *_known(rms), code_version)
-
-
-def _stored(model: Any, chunk: Sequence[int], *columns: str) -> Iterator[tuple[Any, ...]]:
-    """Yield columns of the rows of these profiles, without creating an object for each row."""
-    return model.objects.filter(pk__in=chunk).order_by().values_list("pk", *columns).iterator(ROWS_PER_FETCH)
+        rows = model.objects.filter(pk__in=chunk).order_by().values_list("pk", *columns).iterator(ROWS_PER_FETCH)
+        stored = {key: values for key, *values in rows}
+        yield from ((number, stored[key]) for number, key in enumerate(chunk, start=first) if key in stored)
 
 
 def _known(numbers: Any) -> Any:

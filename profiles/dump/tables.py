@@ -37,21 +37,18 @@ class DumpTable:
         return tuple(column.name for column in self.columns)
 
 
-def _of_record(record: type, types: dict[str, ColumnType], meanings: dict[str, str]) -> tuple[DumpColumn, ...]:
-    return tuple(
-        DumpColumn(field.name, types.get(field.name, "string"), meanings.get(field.name, ""), field.name == "name")
-        for field in fields(record)
-    )
-
-
-_COUNTS = ("word_bits", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht", "n_max")
-_SIZES = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
-_PLATFORM_TYPES: dict[str, ColumnType] = {
-    **dict.fromkeys((*_COUNTS, *_SIZES), "integer"),
-    **dict.fromkeys(("base_mhz", "max_mhz"), "number"),
-    "virtualised": "boolean",
-    "placement": "array",
+_TYPE_OF_ANNOTATION: dict[str, ColumnType] = {
+    **{"str": "string", "int": "integer", "float": "number", "bool": "boolean"},
+    "tuple[int, ...]": "array",
 }
+
+
+def _of_record(record: type, meanings: dict[str, str]) -> tuple[DumpColumn, ...]:
+    """Return a column for each field of the record. Only the name is required."""
+    types = {field.name: _TYPE_OF_ANNOTATION[str(field.type).removesuffix(" | None")] for field in fields(record)}
+    return tuple(DumpColumn(name, type_, meanings.get(name, ""), name == "name") for name, type_ in types.items())
+
+
 _PLATFORM_MEANINGS = {
     "n_nu": "threads beyond which a second NUMA node is used; null: no such effect",
     "n_ht": "threads beyond which SMT threads are used; null: no such effect",
@@ -94,7 +91,7 @@ PLATFORMS_TABLE = DumpTable(
     "Machines",
     (
         required("platform", "string", "slug"),
-        *_of_record(PlatformRecord, _PLATFORM_TYPES, _PLATFORM_MEANINGS),
+        *_of_record(PlatformRecord, _PLATFORM_MEANINGS),
         required("created_at", "datetime", "when it was first seen"),
     ),
     ("platform",),
@@ -104,7 +101,7 @@ WORKLOADS_TABLE = DumpTable(
     "Parallel sections of programs, each with one input and one runtime",
     (
         required("workload", "string", "slug"),
-        *_of_record(WorkloadRecord, {"size": "number"}, _WORKLOAD_MEANINGS),
+        *_of_record(WorkloadRecord, _WORKLOAD_MEANINGS),
         required("time_kind", "string", "absolute; relative: times in an unknown unit"),
         required("created_at", "datetime", "when it was first seen"),
     ),

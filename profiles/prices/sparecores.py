@@ -35,7 +35,7 @@ LEAST_TOO_LARGE = 10**10
 PRICES_OF_SQLITE = """
     SELECT price.vendor_id, price.region_id, price.zone_id, price.server_id, price.operating_system, price.allocation,
            price.unit, price.price, price.currency, price.status, price.observed_at,
-           server.api_reference, region.api_reference, region.aliases
+           server.api_reference AS server, region.api_reference AS region, region.aliases
     FROM server_price AS price
     JOIN server ON server.vendor_id = price.vendor_id AND server.server_id = price.server_id
     JOIN region ON region.vendor_id = price.vendor_id AND region.region_id = price.region_id
@@ -150,12 +150,11 @@ def _rows_of_sqlite(path: Path, licences: list[str]) -> Iterator[tuple[str, Any]
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             licences += _licence_of(connection, path)
+            connection.row_factory = sqlite3.Row
             for row in connection.execute(PRICES_OF_SQLITE):
-                *columns, server, region, aliases = row
-                names = ("vendor_id", "region_id", "zone_id", "server_id", "operating_system", "allocation", "unit")
-                fields = dict(zip((*names, "price", "currency", "status", "observed_at"), columns, strict=True))
-                fields["server"] = {"api_reference": server}
-                fields["region"] = {"api_reference": region, "aliases": json.loads(aliases or "[]")}
+                fields = dict(row)
+                fields["server"] = {"api_reference": row["server"]}
+                fields["region"] = {"api_reference": row["region"], "aliases": json.loads(row["aliases"] or "[]")}
                 key = " ".join(str(fields[name]) for name in ("vendor_id", "region_id", "zone_id", "server_id"))
                 yield f"{path.name}: server_price {key}", fields
     except (sqlite3.Error, ValueError) as error:

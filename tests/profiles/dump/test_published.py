@@ -178,7 +178,7 @@ def test_a_failure_leaves_nothing(state, monkeypatch):
     def fail(*_):
         raise OSError("disk full")
 
-    monkeypatch.setattr(published, "_pack", fail)
+    monkeypatch.setattr(published.shutil, "make_archive", fail)
     with pytest.raises(CommandError, match="disk full"):
         call_command("publish_dump")
     assert list((state / "dumps").iterdir()) == []
