@@ -79,18 +79,14 @@ def test_no_public_row_stays_for_a_private_profile_alone(ada, bob):
     assert not Platform.objects.exclude(private_to=None).exists()
 
 
-def test_a_new_delivery_shows_the_platforms_that_it_measured_again():
+def test_a_new_delivery_shows_what_it_measured_again_and_a_private_one_shows_it_to_its_owner_alone(ada):
     set_hidden(deliver(0, 1), True)
-    deliver(1)
-    assert list(Platform.objects.visible_to(None).values_list("name", flat=True)) == ["machine-1"]
-    assert Platform.objects.count() == 2
-
-
-def test_a_private_delivery_neither_sees_nor_shows_what_is_hidden(ada):
-    set_hidden(deliver(0), True)
     deliver(0, private_to=ada)
     assert seen() == (0, 0, 0, 0)
     assert seen(ada) == (1, 1, 2, 2)
+    deliver(1)
+    assert list(Platform.objects.visible_to(None).values_list("name", flat=True)) == ["machine-1"]
+    assert Platform.objects.filter(private_to=None).count() == 2
 
 
 def test_each_change_raises_the_revision_of_those_who_can_see_it(ada):
@@ -103,43 +99,6 @@ def test_each_change_raises_the_revision_of_those_who_can_see_it(ada):
     assert Revision.current(ada) == (public + 1, own + 1)
     mark_outlier(private, "noise")
     assert Revision.current(ada) == (public + 1, own + 2)
-
-
-@pytest.fixture
-def two():
-    """Two machines of one delivery each."""
-    deliver(0), deliver(1, seed=2)
-    return Platform.objects.order_by("name")
-
-
-def test_merging_moves_the_profiles_and_later_deliveries_and_keeps_the_old_row_out_of_sight(two):
-    kept, duplicate = two
-    number = Revision.current()[0]
-    assert merge_platforms(duplicate, kept) == 2
-    assert kept.profiles.count() == 4
-    assert list(Platform.objects.visible_to(None)) == [kept]
-    assert Revision.current()[0] == number + 1
-    assert read_database().platforms == (kept.slug,)
-    source = deliver(1, seed=3)
-    assert set(source.profiles.values_list("platform", flat=True)) == {kept.pk}
-    with pytest.raises(IngestError, match="match the same stored platform"):
-        deliver(0, 1, seed=4)
-
-
-@pytest.fixture
-def chain():
-    """Three machines of one delivery each."""
-    for number in range(3):
-        deliver(number, seed=number)
-    return Platform.objects.order_by("name")
-
-
-def test_a_chain_of_merges_leads_to_its_end(chain):
-    first, second, third = chain
-    merge_platforms(first, second)
-    merge_platforms(second, third)
-    assert set(Platform.objects.filter(hidden=True).values_list("merged_into", flat=True)) == {third.pk}
-    assert third.profiles.count() == 6
 
 
 @pytest.mark.parametrize("case", ["itself", "one delivery", "private", "other topology", "again"])
@@ -244,19 +203,32 @@ def test_a_merge_is_taken_back(decision):
     assert answer("machine-0") == answered
 
 
-def test_what_was_delivered_since_a_merge_stays_where_it_went(decision, two):
-    kept, duplicate = two
-    entry, _ = merge(duplicate, kept, decision)
+def test_merging_moves_the_profiles_and_later_deliveries_which_stay_when_it_is_taken_back(decision):
+    deliver(0), deliver(1, seed=2)
+    kept, duplicate = Platform.objects.order_by("name")
+    number = Revision.current()[0]
+    entry, moved = merge(duplicate, kept, decision)
+    assert (moved, kept.profiles.count()) == (2, 4)
+    assert list(Platform.objects.visible_to(None)) == [kept]
+    assert Revision.current()[0] == number + 1
+    assert read_database().platforms == (kept.slug,)
     later = deliver(1, seed=3)
+    assert set(later.profiles.values_list("platform", flat=True)) == {kept.pk}
+    with pytest.raises(IngestError, match="match the same stored platform"):
+        deliver(0, 1, seed=4)
     undo(entry, decision)
     assert set(later.profiles.values_list("platform", flat=True)) == {kept.pk}
     assert (kept.profiles.count(), duplicate.profiles.count()) == (4, 2)
 
 
-def test_a_merge_that_was_merged_on_is_taken_back_from_its_end(decision, chain):
-    before, (first, second, third) = state(), chain
+def test_a_chain_of_merges_leads_to_its_end_and_is_taken_back_from_there(decision):
+    for number in range(3):
+        deliver(number, seed=number)
+    before, (first, second, third) = state(), Platform.objects.order_by("name")
     inner, _ = merge(first, second, decision)
-    outer, _ = merge(Platform.objects.get(pk=second.pk), third, decision)
+    outer, _ = merge(second, third, decision)
+    assert set(Platform.objects.filter(hidden=True).values_list("merged_into", flat=True)) == {third.pk}
+    assert third.profiles.count() == 6
     with pytest.raises(ModerationError, match="no longer merged into that machine"):
         undo(inner, decision)
     undo(outer, decision)
