@@ -61,27 +61,18 @@ def test_a_full_disk_keeps_nobody_from_a_page(address, monkeypatch):
     assert Client().get(address).status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["platform", "workload"])
-def test_the_page_of_one_outlives_what_is_added_to_others(kind):
-    shown = store(sample_measurements(1, 2), label="shown").profiles[0]
-    address = reverse(kind, args=[getattr(shown, kind).slug])
+@pytest.mark.parametrize("view", ["platform", "workload", "api-rankings"])
+def test_the_page_of_one_outlives_what_is_added_to_others(view):
+    shown = store(sample_measurements(3, 3), label="shown").profiles[0]
+    slugs = {"platform": shown.platform.slug, "workload": shown.workload.slug}
+    address = reverse(view, args=[slugs[view]]) if view in slugs else f"{reverse(view)}?workload={slugs['workload']}"
     first = Client().get(address).content
+    assert view in slugs or b"machine-0" in first
     rename()
     store(secret_measurements())
     assert Client().get(address).content == first
-    store(sample_measurements(1, 2), label="measured again")
-    assert Client().get(address).content != first
-
-
-def test_a_ranking_of_the_api_outlives_what_is_added_to_others():
-    workload = store(sample_measurements(3, 3)).profiles[0].workload.slug
-    address = f"{reverse('api-rankings')}?workload={workload}"
-    first = Client().get(address)
-    assert first.json()["results"]
-    store(secret_measurements())
-    assert Client().get(address).content == first.content
     store(sample_measurements(3, 3), label="measured again")
-    assert Client().get(address)["ETag"] != first["ETag"]
+    assert Client().get(address).content != first
 
 
 def test_a_list_of_the_api_is_made_once(django_assert_num_queries):
