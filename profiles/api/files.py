@@ -120,7 +120,7 @@ class ProfileFile(ApiView):
 
         return respond_unless_unchanged(request, database_etag(request, self.suffix), build)
 
-    def written(self, profile: Profile, runs: Any) -> str:
+    def written(self, profile: Profile, runs: RunTable) -> str:
         raise NotImplementedError
 
 
@@ -133,7 +133,7 @@ class ProfileExtraP(ProfileFile):
     renderer_classes: Any = (TextRenderer,)
     suffix = ".extra-p.txt"
 
-    def written(self, profile: Profile, runs: Any) -> str:
+    def written(self, profile: Profile, runs: RunTable) -> str:
         return extra_p_text(profile.workload.name, runs)
 
 
@@ -148,8 +148,18 @@ class ProfileExtraPLines(ProfileFile):
     renderer_classes: Any = (LinesRenderer,)
     suffix = ".extra-p.jsonl"
 
-    def written(self, profile: Profile, runs: Any) -> str:
-        return extra_p_lines(profile.workload.name, runs)
+    def written(self, profile: Profile, runs: RunTable) -> str:
+        objects = (
+            {
+                "params": {EXTRA_P_PARAMETER: n},
+                "callpath": profile.workload.name,
+                "metric": EXTRA_P_METRIC,
+                "value": time_s,
+            }
+            for n, times in repeats_by_n(runs).items()
+            for time_s in times
+        )
+        return "".join(json.dumps(line) + "\n" for line in objects)
 
 
 @extend_schema_view(
@@ -161,7 +171,7 @@ class ProfileRuns(ProfileFile):
     renderer_classes: Any = (CSVRenderer,)
     suffix = ".runs.csv"
 
-    def written(self, profile: Profile, runs: Any) -> str:
+    def written(self, profile: Profile, runs: RunTable) -> str:
         return "".join(csv_lines(RAW_RUN_COLUMNS, raw_run_rows(profile.workload.name, runs)))
 
 
@@ -201,16 +211,6 @@ def extra_p_text(region: str, runs: RunTable) -> str:
         *(f"DATA {' '.join(map(repr, times))}" for times in repeats.values()),
     ]
     return "\n".join(lines) + "\n"
-
-
-def extra_p_lines(region: str, runs: RunTable) -> str:
-    """Return the runs in Extra-P's JSON Lines format, one object per run."""
-    objects = (
-        {"params": {EXTRA_P_PARAMETER: n}, "callpath": region, "metric": EXTRA_P_METRIC, "value": time_s}
-        for n, times in repeats_by_n(runs).items()
-        for time_s in times
-    )
-    return "".join(json.dumps(line) + "\n" for line in objects)
 
 
 def raw_run_rows(workload: str, runs: RunTable) -> Iterator[Mapping[str, object]]:

@@ -83,19 +83,14 @@ def croissant_document(package: dict[str, Any]) -> dict[str, Any]:
                 "name": path,
                 "contentUrl": path,
                 "contentSize": f"{resource['bytes']} B",
-                "encodingFormat": _encoding_format(resource),
+                # Croissant's own validator accepts only this name of Parquet.
+                "encodingFormat": resource["mediatype"].replace("vnd.apache.parquet", "x-parquet"),
                 "sha256": resource["hash"].removeprefix("sha256:"),
             }
             for path, resource in files.items()
         ],
         **({"recordSet": [_record_set(resource) for resource in resources]} if has_columns else {}),
     }
-
-
-def _encoding_format(resource: dict[str, Any]) -> str:
-    """Return the media type. For Parquet, use the name that Croissant's own validator accepts."""
-    media_type: str = resource["mediatype"]
-    return "application/x-parquet" if media_type.endswith("parquet") else media_type
 
 
 def _record_set(resource: dict[str, Any]) -> dict[str, Any]:
