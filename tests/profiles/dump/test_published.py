@@ -9,6 +9,7 @@ import sys
 import threading
 import zipfile
 from datetime import timedelta
+from unittest.mock import MagicMock
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -81,21 +82,15 @@ def test_it_is_due_when_it_is_a_day_old_and_something_changed(settings, monkeypa
 
 
 def test_a_process_of_its_own_and_of_low_priority_makes_it(monkeypatch):
-    priorities = []
     monkeypatch.setattr(published, "dump_is_due", lambda: True)
     monkeypatch.setattr(published.settings, "BASE_DIR", ROOT)
-    monkeypatch.setattr(published.os, "setpriority", lambda *values: priorities.append(values))
-    started = []
-
-    class Process(subprocess.Popen):
-        def __init__(self, command, **choices):
-            started.append(command)
-            super().__init__([sys.executable, "-c", ""], **choices)
-
-    monkeypatch.setattr(published.subprocess, "Popen", Process)
+    started, prioritise = MagicMock(), MagicMock()
+    started.return_value.__enter__.return_value.pid = 4711
+    monkeypatch.setattr(published.subprocess, "Popen", started)
+    monkeypatch.setattr(published.os, "setpriority", prioritise)
     published.publish_if_due()
-    assert [command[1:] for command in started] == [[str(ROOT / "manage.py"), "publish_dump"]]
-    assert [(kind, priority) for kind, _, priority in priorities] == [(os.PRIO_PROCESS, 19)]
+    assert started.call_args.args[0][1:] == [str(ROOT / "manage.py"), "publish_dump"]
+    prioritise.assert_called_once_with(os.PRIO_PROCESS, 4711, 19)
 
 
 @pytest.mark.django_db(transaction=True)
