@@ -96,16 +96,20 @@ def describe_counts(machine: MachineCounts) -> str:
 
     >>> describe_counts(PlatformRecord("m", "cpu", sockets=2, physical_cores=8, threads=16))
     '2 sockets, an unknown number of NUMA nodes, 8 cores, 16 hardware threads.'
+    >>> describe_counts(PlatformRecord("m", "cpu", numa_nodes=1, physical_cores=1, threads=1))
+    '1 socket, 1 NUMA node, 1 core, 1 hardware thread.'
     """
-    sockets, nodes, threads = machine.sockets or 1, machine.numa_nodes, machine.threads
-    return ", ".join(
-        [
-            "1 socket" if sockets == 1 else f"{sockets} sockets",
-            "1 NUMA node" if nodes == 1 else f"{nodes or 'an unknown number of'} NUMA nodes",
-            f"{machine.physical_cores} cores",
-            f"{threads or 'unknown'} hardware threads.",
-        ]
-    )
+    counts = {
+        "socket": machine.sockets or 1,
+        "NUMA node": machine.numa_nodes,
+        "core": machine.physical_cores,
+        "hardware thread": machine.threads,
+    }
+    return ", ".join(_counted(count, noun) for noun, count in counts.items()) + "."
+
+
+def _counted(count: int | None, noun: str) -> str:
+    return f"{count or 'an unknown number of'} {noun}{'' if count == 1 else 's'}"
 
 
 def describe_machine(machine: MachineCounts) -> str:
@@ -117,7 +121,7 @@ def describe_machine(machine: MachineCounts) -> str:
     '1 socket, 1 core, 2 threads'
     """
     counts = {"socket": machine.sockets, "core": machine.physical_cores, "thread": machine.threads}
-    known = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count]
+    known = [_counted(count, noun) for noun, count in counts.items() if count]
     details = (machine.microarchitecture, year_of(machine.microarchitecture, machine.device_class))
     return ", ".join([*known, *(str(part) for part in details if part)])
 

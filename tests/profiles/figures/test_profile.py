@@ -22,8 +22,13 @@ def drawing(decomposed=True, counts=(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16), n_nu=4,
     return ProfileDrawing(curves, feature_fit(curves, n_nu, n_ht).values, Breakpoints(n_nu, n_ht))
 
 
-def chart(name: str, charts: list[Chart]) -> Chart:
-    return next(one for one in charts if one.name == name)
+@pytest.fixture
+def profile() -> ProfileDrawing:
+    return drawing()
+
+
+def chart(name: str, profile: ProfileDrawing, **options) -> Chart:
+    return next(one for one in profile_charts(profile, **options) if one.name == name)
 
 
 def trace(name: str, of: Chart):
@@ -46,7 +51,7 @@ def with_spread(**columns) -> ProfileDrawing:
 
 def test_bars_reach_from_quartile_to_quartile_of_the_repeats():
     shown = with_spread()
-    of = chart("speedup", profile_charts(shown))
+    of = chart("speedup", shown)
     measured = trace("measured", of)
     speedup = np.array(measured.y)
     np.testing.assert_allclose(speedup + np.array(measured.error_y.array), speedup / 0.95)
@@ -56,17 +61,16 @@ def test_bars_reach_from_quartile_to_quartile_of_the_repeats():
     columns = list(of.table.columns)
     assert columns[2:6] == ["runs", "standard deviation (s)", "lower quartile (s)", "upper quartile (s)"]
     assert "disturbed runs" not in columns
-    of = chart("speedup", profile_charts(with_spread(disturbed=[1, 1, 0, 0, 0, 0, np.nan, np.nan, np.nan])))
+    of = chart("speedup", with_spread(disturbed=[1, 1, 0, 0, 0, 0, np.nan, np.nan, np.nan]))
     place = list(of.table.columns).index("disturbed runs")
     assert [row[place] for row in of.table.rows][:2] == [2, 0]
-    of = chart("speedup", profile_charts(replace(shown, spread=None)))
+    of = chart("speedup", replace(shown, spread=None))
     assert trace("measured", of).error_y.array is None
     assert "quartiles" not in of.caption
 
 
-def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same():
-    profile = drawing()
-    speedup = chart("speedup", profile_charts(profile))
+def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same(profile):
+    speedup = chart("speedup", profile)
     expected = profile.curves.t1_s / profile.curves.time_s
     assert trace("measured", speedup).y == pytest.approx(expected.tolist())
     column = speedup.table.columns.index("speedup")
@@ -75,62 +79,56 @@ def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same():
     assert list(ideal.x) == list(ideal.y) == [1, 16]
 
 
-def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent_or_to_n_t_of_n():
-    profile = drawing()
-    shares = chart("shares", profile_charts(profile))
+def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent_or_to_n_t_of_n(profile):
+    shares = chart("shares", profile)
     assert np.sum([one.y for one in plotly_figure(shares).data], axis=0) == pytest.approx(100)
     assert trace("work imbalance", shares).y == pytest.approx((100 * profile.curves.curve("work_imbalance")).tolist())
     assert {one.stackgroup for one in plotly_figure(shares).data} == {"parts"}
-    budget = chart("budget", profile_charts(profile, in_time=True))
+    budget = chart("budget", profile, in_time=True)
     stacked = [one.y for one in plotly_figure(budget).data if one.stackgroup]
     assert np.sum(stacked, axis=0) == pytest.approx(profile.curves.n * profile.curves.time_s)
     assert trace("t(1), the ideal", budget).y == pytest.approx([profile.curves.t1_s] * len(profile.curves.n))
 
 
-def test_the_residuals_are_what_the_error_of_the_fit_is_the_mean_of():
-    profile = drawing()
-    rebuilt = np.array(trace("t(n), rebuilt", chart("residuals", profile_charts(profile))).y)
+def test_the_residuals_are_what_the_error_of_the_fit_is_the_mean_of(profile):
+    rebuilt = np.array(trace("t(n), rebuilt", chart("residuals", profile)).y)
     assert np.abs(rebuilt).mean() / 100 == pytest.approx(feature_fit(profile.curves, 4, 8).fit_error)
 
 
 def test_a_fit_without_residuals_is_drawn_at_zero_on_an_axis_of_percents():
     """Rounding left 1e-14 percent, and an axis that said "10f"."""
-    exact = chart("residuals", profile_charts(drawing(counts=(1, 2), decomposed=False)))
+    exact = chart("residuals", drawing(counts=(1, 2), decomposed=False))
     figure = plotly_figure(exact)
     assert {value for trace in figure.data for value in trace.y} == {0}
     assert figure.layout.yaxis.range == pytest.approx((-1.1, 1.1))
 
 
-def test_where_no_thread_computed_anything_no_residual_is_drawn():
+def test_where_no_thread_computed_anything_no_residual_is_drawn(profile):
     """Of the kind of trust 15: all thread time in waiting is accepted, and its redundancy is 0."""
-    profile = drawing()
     profile.curves.redundancy[1:] = 0.0
-    drawn = trace("R(n), fitted", chart("residuals", profile_charts(profile))).y
+    drawn = trace("R(n), fitted", chart("residuals", profile)).y
     assert drawn[0] is not None
     assert not np.isfinite(np.array(drawn[1:], dtype=float)).any()
 
 
-def test_pop_efficiencies_multiply_to_speedup_over_n():
-    profile = drawing()
-    drawn = plotly_figure(chart("pop", profile_charts(profile))).data
+def test_pop_efficiencies_multiply_to_speedup_over_n(profile):
+    drawn = plotly_figure(chart("pop", profile)).data
     parallel, computation, whole = (np.array(one.y) for one in drawn)
     assert parallel * computation / 100 == pytest.approx(whole)
     assert whole == pytest.approx(100 * profile.speedup / profile.curves.n)
 
 
-def test_the_ratios_of_counters_are_drawn_where_they_are_known():
-    profile = drawing()
-    known = chart("counters", profile_charts(profile))
+def test_the_ratios_of_counters_are_drawn_where_they_are_known(profile):
+    known = chart("counters", profile)
     at = [n for n, value in zip(trace("BR/INSTR", known).x, trace("BR/INSTR", known).y, strict=True) if value]
     assert at == [1, 2, 4, 8, 16]
     profile.curves.values[8:] = np.nan
     assert "counters" not in [one.name for one in profile_charts(profile)]
 
 
-def test_the_fitted_curve_is_the_one_of_the_features():
+def test_the_fitted_curve_is_the_one_of_the_features(profile):
     """The sample's redundancy is not exactly linear, so the fit has a residual; it still passes close by."""
-    profile = drawing()
-    redundancy = chart("redundancy", profile_charts(profile))
+    redundancy = chart("redundancy", profile)
     fitted = trace("fitted, Eq. 5-7", redundancy)
     assert list(fitted.x) == list(range(1, 17))
     at = dict(zip(fitted.x, fitted.y, strict=True))
@@ -139,10 +137,10 @@ def test_the_fitted_curve_is_the_one_of_the_features():
 
 
 def test_breakpoints_are_marked_where_the_measured_range_crosses_them():
-    marked = chart("speedup", profile_charts(drawing(n_nu=4, n_ht=16)))
+    marked = chart("speedup", drawing(n_nu=4, n_ht=16))
     assert [shape.x0 for shape in plotly_figure(marked).layout.shapes] == [4]
     assert [note.text for note in plotly_figure(marked).layout.annotations if not note.name] == ["NUMA: n > 4"]
-    assert not plotly_figure(chart("speedup", profile_charts(drawing(n_nu=None, n_ht=None)))).layout.shapes
+    assert not plotly_figure(chart("speedup", drawing(n_nu=None, n_ht=None))).layout.shapes
 
 
 def test_no_speedup_is_drawn_where_the_fitted_redundancy_is_not_positive_or_unknown():
@@ -152,11 +150,10 @@ def test_no_speedup_is_drawn_where_the_fitted_redundancy_is_not_positive_or_unkn
     fitted = ProfileDrawing(profile.curves, features, Breakpoints()).fitted_speedup(np.array([1, 2, 3, 4]))
     np.testing.assert_allclose(fitted, [np.nan, np.nan, 3 / 0.5, 4 / 1.5], rtol=1e-6)
     unfitted = ProfileDrawing(profile.curves, None, profile.breakpoints)
-    assert set(trace("fitted, Eq. 5-7", chart("speedup", profile_charts(unfitted))).y) == {None}
+    assert set(trace("fitted, Eq. 5-7", chart("speedup", unfitted)).y) == {None}
 
 
-def test_gaps_leave_as_null_so_that_the_page_carries_valid_json():
-    profile = drawing()
+def test_gaps_leave_as_null_so_that_the_page_carries_valid_json(profile):
     profile.curves.values[1, 3] = np.nan
     for one in profile_charts(profile):
         json.dumps(one.json, allow_nan=False)
