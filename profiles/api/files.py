@@ -113,10 +113,9 @@ class ProfileFile(ApiView):
             if runs is None:
                 raise Http404
             media_type = f"{self.renderer_classes[0].media_type}; charset=utf-8"
-            response = HttpResponse(self.written(profile, runs), content_type=media_type)
             name = f"{profile.workload.slug}-{profile.platform.slug}{self.suffix}"
-            response["Content-Disposition"] = f'attachment; filename="{name}"'
-            return response
+            headers = {"Content-Type": media_type, "Content-Disposition": f'attachment; filename="{name}"'}
+            return HttpResponse(self.written(profile, runs), headers=headers)
 
         return respond_unless_unchanged(request, database_etag(request, self.suffix), build)
 

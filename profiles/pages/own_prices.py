@@ -101,9 +101,8 @@ def own_price_table(request: HttpRequest) -> HttpResponse:
     """Return the price list as a CSV table that can be uploaded again."""
     own_list = OwnPriceList.of(request.user)
     prices = own_list.prices.select_related("platform").order_by("platform__name", "-date") if own_list else ()
-    response = HttpResponse(price_table(prices), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="my-prices.csv"'
-    return response
+    disposition = {"Content-Disposition": 'attachment; filename="my-prices.csv"'}
+    return HttpResponse(price_table(prices), content_type="text/csv; charset=utf-8", headers=disposition)
 
 
 @login_required
