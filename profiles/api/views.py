@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -210,5 +209,5 @@ class Search(ApiView):
         text = request.query_params.get("q", "").strip()
         if refusal := search_refusal(text):
             raise invalid_request("q", refusal)
-        results = [asdict(result) for result in search_everything(text, request.user, MOST.read(request))]
+        results = search_everything(text, request.user, MOST.read(request))
         return Response(SearchSerializer({"query": text, "results": results}).data)
