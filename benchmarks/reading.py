@@ -45,7 +45,7 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 MAY_BE_MADE = {
-    *(("profiles.measurements.records", name) for name in (
+    *(("profiles.measurements", name) for name in (
         "CounterTable", "Measurements", "PlatformRecord", "ProfileRecord", "RunTable", "WorkloadRecord"
     )),
     *(("numpy", name) for name in ("dtype", "ndarray")),

@@ -47,7 +47,7 @@ def test_curves_of_decomposed_profiles_with_counters(benchmark):
 @pytest.mark.benchmark(group="features")
 def test_features_in_one_batch(benchmark, profiles):
     fits = benchmark(feature_fits, profiles, [4] * PROFILES, [8] * PROFILES)
-    assert len(fits) == PROFILES
+    assert len(fits.values) == PROFILES
 
 
 @pytest.mark.benchmark(group="features")
@@ -62,4 +62,4 @@ def test_features_one_by_one(benchmark, profiles):
 def test_curves_and_features_of_a_public_dataset(benchmark, shared_data, folder):
     tables, n_nu, n_ht = (column[:ROWS] for column in read_tables(shared_data / folder))
     fits = benchmark(lambda: feature_fits([scaling_curves(table) for table in tables], n_nu, n_ht))
-    assert len(fits) == len(tables)
+    assert len(fits.values) == len(tables)

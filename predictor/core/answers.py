@@ -13,7 +13,8 @@ import numpy as np
 from predictor.core.database import Database
 from predictor.core.errors import InvalidThreadCounts, PredictionError, SettingsError, TooFewCandidates
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
+from profiles.scaling.features import feature_fit
+from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES, FRACTIONS
 from profiles.scaling.runs import CurveTable
 
 LARGEST_THREAD_COUNT = 2**20

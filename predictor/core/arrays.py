@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from predictor.core.errors import DatabaseError
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 
 Column: TypeAlias = FloatArray | tuple[str, ...]
 CHECKED_ROWS = 16_384  # rows checked at a time, 11 MB of features

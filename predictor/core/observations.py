@@ -10,7 +10,7 @@ import numpy as np
 from predictor.core.answers import Answer
 from predictor.core.arrays import stretch_positions
 from predictor.core.database import Database
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 
 NOISE_COLUMNS = ("standard_error", "run_deviation", "disturbed_share")
 

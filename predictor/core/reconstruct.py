@@ -10,16 +10,16 @@ import numpy as np
 from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import (
+from profiles.scaling.features import evaluate_curves, fit_curves
+from profiles.scaling.names import (
     CURVE_NAMES,
     ELEMENTS,
     FEATURE_NAMES,
+    FRACTION_CURVES,
     FRACTIONS,
     GAUSSIAN_SUM,
-    evaluate_curves,
-    fit_curves,
+    RELATIVE_MEASURE_CURVES,
 )
-from profiles.scaling.names import FRACTION_CURVES, RELATIVE_MEASURE_CURVES
 from profiles.scaling.runs import LEAST_REDUNDANCY, LEAST_UTILISATION, reconstruct
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])

@@ -15,7 +15,8 @@ from profiles.jobs.executors import Executor
 from profiles.measurements import FURTHER_COLUMNS, PART_COLUMNS, CounterTable, RunTable
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.models.querysets import PROFILES_PER_QUERY
-from profiles.scaling.features import METHOD_VERSION, derive_profiles
+from profiles.scaling.features import derive_profiles
+from profiles.scaling.names import METHOD_VERSION
 from profiles.scaling.quality import RepeatSpread, repeat_spread
 
 MOST_RUNS_OF_SPREAD = 20_000  # maximum number of runs for which a page shows the spread of the repeats

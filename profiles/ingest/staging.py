@@ -34,7 +34,8 @@ from profiles.models import (
     held,
 )
 from profiles.models.base import is_lapsed, lease_end
-from profiles.scaling.features import METHOD_VERSION, DerivedProfiles, MeasuredRuns, derive_profiles
+from profiles.scaling.features import DerivedProfiles, MeasuredRuns, derive_profiles
+from profiles.scaling.names import METHOD_VERSION
 
 INSERTED_AT_ONCE = 5_000  # number of rows in one transaction
 PLAIN_FIELDS = (models.FloatField, models.IntegerField, models.BooleanField, models.CharField, models.ForeignKey)

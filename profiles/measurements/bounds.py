@@ -16,7 +16,7 @@ import numpy as np
 
 from mpet_site.web.invisible import INVISIBLE
 from profiles.arrays import BoolArray
-from profiles.measurements.records import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
+from profiles.measurements import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
 # Columns of a RunTable, some of them optional.
 NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits", "disturbed")

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from mpet_site.web.invisible import INVISIBLE
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text, invisible_character
-from profiles.measurements.records import (
+from profiles.measurements import (
     DEVICE_CLASSES,
     CounterTable,
     Measurements,
@@ -27,6 +26,7 @@ from profiles.measurements.records import (
     WorkloadRecord,
     column_or_none,
 )
+from profiles.measurements.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text, invisible_character
 
 DATASET_SCHEMA = "mpet-dataset/1"
 TEXT_COLUMNS = ("vendor", "architecture", "microarchitecture", "device_class")

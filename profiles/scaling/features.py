@@ -17,41 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.jobs.executors import Executor, batches_of
 from profiles.measurements import CounterTable, RunTable
-from profiles.scaling.names import (
-    CURVE_NAMES,
-    ELEMENTS,
-    FEATURE_NAMES,
-    FRACTIONS,
-    GAUSSIAN_SUM,
-    METHOD_VERSION,
-    RELATIVE_MEASURES,
-    SCALING_PARTS,
-)
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, GAUSSIAN_SUM, SCALING_PARTS
 from profiles.scaling.quality import RepeatSummary, repeat_summary
 from profiles.scaling.runs import CurveTable, reconstruct, scaling_curves
 from profiles.scaling.validity import valid_values
-
-__all__ = [
-    "CURVE_NAMES",
-    "ELEMENTS",
-    "FEATURE_NAMES",
-    "FRACTIONS",
-    "GAUSSIAN_SUM",
-    "METHOD_VERSION",
-    "RELATIVE_MEASURES",
-    "SCALING_PARTS",
-    "DerivedProfiles",
-    "FeatureFit",
-    "FeatureFits",
-    "MeasuredRuns",
-    "derive_profiles",
-    "evaluate_curves",
-    "feature_fit",
-    "feature_fits",
-    "fit_curves",
-    "rebuilding_errors",
-    "stored_features",
-]
 
 Indices = NDArray[np.intp]
 DERIVED_PER_BATCH = 100  # profiles per batch, which takes tens of milliseconds
@@ -200,45 +169,31 @@ def _stable_products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class FeatureFit:
-    """The fit of one profile: `values` (84,) in the order of FEATURE_NAMES, `rms` (14,), `fit_error`. NaN = invalid.
+    """The fits of P profiles, or of one (without the axis P). NaN = invalid.
 
-    `rms` is the root mean square residual of each curve, and `fit_error` is the mean over the measured n of
-    |t_fit - t| / t.
+    `values` (P, 84) is in the order of FEATURE_NAMES, `rms` (P, 14) is the root mean square residual of each curve, and
+    `fit_error` (P,) is the mean over the measured n of |t_fit - t| / t.
     """
 
     values: FloatArray
     rms: FloatArray
-    fit_error: float
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureFits:
-    """The fits of P profiles: `values` (P, 84), `rms` (P, 14), `fit_error` (P,). NaN = invalid."""
-
-    values: FloatArray
-    rms: FloatArray
     fit_error: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, profile: int) -> FeatureFit:
-        return FeatureFit(self.values[profile], self.rms[profile], float(self.fit_error[profile]))
 
 
 def feature_fit(curves: CurveTable, n_nu: float | None, n_ht: float | None) -> FeatureFit:
     """Return the feature vector of one profile (Eq. 8-9). `feature_fits` has the formulas and the meaning of NaN.
 
     >>> curves = CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)
-    >>> feature_fit(curves, None, None).values.shape, feature_fit(curves, None, None).fit_error
-    ((84,), nan)
+    >>> feature_fit(curves, None, None).values.shape
+    (84,)
     """
-    return feature_fits([curves], [n_nu], [n_ht])[0]
+    fits = feature_fits([curves], [n_nu], [n_ht])
+    return FeatureFit(fits.values[0], fits.rms[0], fits.fit_error[0])
 
 
 def feature_fits(
     profiles: Sequence[CurveTable], n_nu: Sequence[float | None], n_ht: Sequence[float | None]
-) -> FeatureFits:
+) -> FeatureFit:
     """Return the feature vectors of P profiles (Eq. 8-9), each the same as if it were fitted alone.
 
     `fit_curves` fits each of the 14 curves over the profile's n. The six parameters of the first curve are elements 0
@@ -251,17 +206,17 @@ def feature_fits(
     m = 19/168 and b = 7/8, gives t_fit = 11.857, 6.607, 3.982 s. The errors are 1.2, 1.6 and 0.4 %, on average 1.1 %.
 
     Parameters: P `profiles`, and for each the breakpoints of its platform (None or NaN = no such effect).
-    Returns: FeatureFits. NaN: elements that the measured n do not determine, all elements of a sequential profile, and
-    a fit error if no time can be computed from the curves.
+    Returns: FeatureFit with the axis P. NaN: elements that the measured n do not determine, all elements of a
+    sequential profile, and a fit error if no time can be computed from the curves.
     Errors: ValueError if the lengths differ.
 
     >>> curves = CurveTable(np.array([1, 2, 4]), np.full((15, 3), np.nan), False, False, 12.0)
     >>> curves.values[:2] = [[12, 6.5, 4], [1, 13 / 12, 4 / 3]]
     >>> fits = feature_fits([curves], [None], [8])
-    >>> dict(zip(FEATURE_NAMES[:4], fits.values[0].round(4).tolist())), round(fits[0].fit_error, 4)
-    ({'redundancy.m': 0.1131, 'redundancy.b': 0.875, 'redundancy.m_nu': nan, 'redundancy.b_nu': nan}, 0.011)
+    >>> dict(zip(FEATURE_NAMES[:4], fits.values[0].round(4).tolist())), fits.fit_error.round(4).tolist()
+    ({'redundancy.m': 0.1131, 'redundancy.b': 0.875, 'redundancy.m_nu': nan, 'redundancy.b_nu': nan}, [0.011])
     """
-    fits = FeatureFits(
+    fits = FeatureFit(
         values=np.full((len(profiles), len(FEATURE_NAMES)), np.nan),
         rms=np.full((len(profiles), len(CURVE_NAMES)), np.nan),
         fit_error=np.full(len(profiles), np.nan),
@@ -275,7 +230,7 @@ def feature_fits(
 
 
 def _fit_alike(
-    fits: FeatureFits, profiles: list[CurveTable], rows: list[int], n_nu: float | None, n_ht: float | None
+    fits: FeatureFit, profiles: list[CurveTable], rows: list[int], n_nu: float | None, n_ht: float | None
 ) -> None:
     """Fit profiles with the same n, breakpoints and kind, and store the results in their rows."""
     n, decomposed = profiles[0].n, profiles[0].decomposed
@@ -357,7 +312,7 @@ class DerivedProfiles:
 
     curves: Sequence[CurveTable]
     repeats: Sequence[RepeatSummary]
-    fits: FeatureFits
+    fits: FeatureFit
 
 
 def derive_profiles(measured: Sequence[MeasuredRuns], executor: Executor | None = None) -> DerivedProfiles:
@@ -377,7 +332,7 @@ def derive_profiles(measured: Sequence[MeasuredRuns], executor: Executor | None 
     return DerivedProfiles(
         [curve for part in parts for curve in part.curves],
         [summary for part in parts for summary in part.repeats],
-        FeatureFits(
+        FeatureFit(
             values=np.concatenate([part.fits.values for part in parts]),
             rms=np.concatenate([part.fits.rms for part in parts]),
             fit_error=np.concatenate([part.fits.fit_error for part in parts]),

@@ -9,11 +9,9 @@ import numpy as np
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import (
-    LOSSES,
     WORTH_NAMING_SHARE,
     Bottleneck,
     bottlenecks,
-    bound_without,
     has_scaling,
     limiting_ranges,
     loss_shares,
@@ -107,20 +105,17 @@ def saturation_sentence(curves: CurveTable) -> str:
 def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
     """Return sentences on the losses at the largest n, the speedup without the largest one, and the main loss by n."""
     shares = loss_shares(curves)
-    last = shares[:, -1]
-    if np.isnan(last).any():
+    if np.isnan(shares[:, -1]).any():
         return []
-    order = [int(row) for row in np.argsort(-last) if last[row] >= WORTH_NAMING_SHARE]
-    n = int(curves.n[-1])
-    if not order:
+    n, losses = int(curves.n[-1]), bottlenecks(curves, machine)
+    if not losses:
         return [f"At {n} threads no part loses more than {whole_percent(WORTH_NAMING_SHARE)} of thread time."]
-    named = ", ".join(f"{spell_part(LOSSES[row])} {whole_percent(last[row])}" for row in order[:3])
+    named = ", ".join(f"{spell_part(loss.part)} {whole_percent(loss.share)}" for loss in losses[:3])
     sentences = [f"Lost thread time at {n} threads: {named}."]
-    bounds = (bound_without(curves, LOSSES[row], n, machine) for row in order)
-    if bound := next((bound for bound in bounds if np.isfinite(bound.speedup)), None):
+    if bounded := next((loss for loss in losses if loss.speedup_without is not None), None):
         sentences.append(
-            f"Without its {spell_part(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
-            f"instead of {curves.t1_s / curves.time_s[-1]:.3g}."
+            f"Without its {spell_part(bounded.part)}, the speedup at {n} threads could be "
+            f"{bounded.speedup_without:.3g} at best, instead of {bounded.speedup:.3g}."
         )
     ranges = limiting_ranges(curves.n, shares)
     if len({part for part, _, _ in ranges}) > 1:

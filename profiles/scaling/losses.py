@@ -73,17 +73,6 @@ def computation_scaling(curves: CurveTable) -> FloatArray:
     return scaling
 
 
-@dataclass(frozen=True)
-class SpeedupBound:
-    """Upper bound of the speedup at n threads without one part, with the other parts unchanged."""
-
-    part: str
-    n: int
-    share: float
-    time_s: float
-    speedup: float
-
-
 def largest_speedup(part: str, n: int, machine: MachineFacts) -> float:
     """Return the upper limit of the speedup at n threads if a part were removed, NaN if it is unknown.
 
@@ -100,35 +89,33 @@ def largest_speedup(part: str, n: int, machine: MachineFacts) -> float:
     return min(gain, float(n)) if gain else np.nan
 
 
-def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts = NOTHING_KNOWN) -> SpeedupBound:
-    """Return t(n) and S(n) if the thread time of one part were 0 and that of the others unchanged.
+def speedup_without(curves: CurveTable, part: str, n: int, machine: MachineFacts = NOTHING_KNOWN) -> float:
+    """Return the upper bound of S(n) if the thread time of one part were 0 and that of the others unchanged.
 
-        S'(n) = min(S(n) / (1 - x), `largest_speedup`),    t'(n) = t(1) / S'(n),    x the part's share of n t(n)
+        S'(n) = min(S(n) / (1 - x), `largest_speedup`),    x the part's share of n t(n)
 
     If S is at or above `largest_speedup` already, for example because of caches, the cost of a part cannot be
-    determined, and the bounds are NaN.
+    determined, and the bound is NaN.
     Example: S = 8 and a work imbalance of 20 % give at best S' = 8 / 0.8 = 10.
 
     Parameters: `part` of LOSSES; `n`, one of the measured thread counts; `machine`, the known facts about the machine.
-    Returns: SpeedupBound, time in seconds. NaN also if the share is invalid at that n.
+    NaN also if the share is invalid at that n.
     Errors: ValueError for another part or n.
     Source: Eq. 3-4.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
     >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
-    >>> bound = bound_without(scaling_curves(runs), "redundancy", 4)
-    >>> bound.share, bound.time_s, bound.speedup
-    (0.25, 3.0, 4.0)
+    >>> speedup_without(scaling_curves(runs), "redundancy", 4)  # S(4) = 3, a quarter of the thread time is lost
+    4.0
     """
     column = curves.n.tolist().index(n)
     share = float(loss_shares(curves)[LOSSES.index(part), column])
     t1_s, now_s = float(curves.t1_s), float(curves.time_s[column])
     largest = largest_speedup(part, n, machine)
     if not (0 < t1_s < now_s * largest and np.isfinite(share)):
-        return SpeedupBound(part, n, share, np.nan, np.nan)
-    time_s = max(now_s * (1 - share), t1_s / largest)
-    return SpeedupBound(part, n, share, time_s, t1_s / time_s)
+        return np.nan
+    return t1_s / max(now_s * (1 - share), t1_s / largest)
 
 
 def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int]]:
@@ -189,17 +176,15 @@ def bottlenecks(curves: CurveTable, machine: MachineFacts = NOTHING_KNOWN) -> li
         return []
     shares, n = loss_shares(curves), int(curves.n[-1])
     led = {part: (first, last) for part, first, last in reversed(limiting_ranges(curves.n, shares))}
-    order = np.argsort(-np.nan_to_num(shares[:, -1]), kind="stable")
-    costly = [LOSSES[row] for row in order if shares[row, -1] >= WORTH_NAMING_SHARE]
-    bounds = [bound_without(curves, part, n, machine) for part in costly]
     speedup = float(curves.t1_s / curves.time_s[-1])
-    return [
-        Bottleneck(
-            *(bound.part, n, bound.share, speedup, bound.speedup if np.isfinite(bound.speedup) else None),
-            *led.get(bound.part, (None, None)),
-        )
-        for bound in bounds
-    ]
+    found = []
+    for row in np.argsort(-np.nan_to_num(shares[:, -1]), kind="stable"):
+        part, share = LOSSES[row], float(shares[row, -1])
+        if share >= WORTH_NAMING_SHARE:
+            bound = speedup_without(curves, part, n, machine)
+            without = bound if np.isfinite(bound) else None
+            found.append(Bottleneck(part, n, share, speedup, without, *led.get(part, (None, None))))
+    return found
 
 
 def has_scaling(curves: CurveTable) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import Measurements, RunTable
+from profiles.scaling.runs import timed_runs
 
 MEDIAN_OF_MANY = math.pi / 2  # variance of a median over that of a mean; with one or two values, they are equal
 QUARTILES = (25, 75)  # %
@@ -58,21 +58,6 @@ class RepeatSpread:
     deviation_s: FloatArray
     low_quartile_s: FloatArray
     high_quartile_s: FloatArray
-
-
-def timed_runs(runs: RunTable) -> RunTable:
-    """Return the runs from which t(n) is computed, ascending in n, then time.
-
-    These are the clean runs, and the profile runs at an n without clean runs.
-
-    >>> runs = RunTable(np.array([2, 1, 1]), np.array([1, 1, 2]), np.array([True, False, True]), np.array([5.0, 8, 9]))
-    >>> timed_runs(runs).time_s.tolist()
-    [8.0, 5.0]
-    """
-    own_runs = runs.own
-    clean = ~own_runs.is_profile_pass
-    rows = np.flatnonzero(clean | ~np.isin(own_runs.n, own_runs.n[clean]))
-    return own_runs.take(rows[np.lexsort((own_runs.time_s[rows], own_runs.n[rows]))])
 
 
 def repeat_summary(runs: RunTable) -> RepeatSummary:
@@ -159,19 +144,17 @@ def repeat_spread(runs: RunTable) -> RepeatSpread:
     return RepeatSpread(n, count, disturbed, deviation_s, *quartiles)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Thread counts of one profile with the same fault: the worst of them, its value, and their number."""
+class Fault(NamedTuple):
+    """A suspicious value of one profile at one n. `kind` is an index into KINDS."""
 
-    kind: str
+    kind: int
     profile: int
     n: int
     value: float
-    count: int
 
     @property
     def badness(self) -> float:
-        return -self.value if self.kind == "repeats" else self.value
+        return -self.value if KINDS[self.kind] == "repeats" else self.value
 
 
 def quality_warnings(measurements: Measurements) -> list[str]:
@@ -193,81 +176,61 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     everything was measured once: the noise of its times is estimated from repeated measurements, here or elsewhere
     """
     profiles = measurements.profiles
-    grouped: dict[tuple[int, int], list[Finding]] = {}
-    for finding in find_faults([profile.runs for profile in profiles]):
-        key = (profiles[finding.profile].workload, KINDS.index(finding.kind))
-        grouped.setdefault(key, []).append(finding)
+    grouped: dict[tuple[int, int], list[Fault]] = {}
+    for fault in find_faults([profile.runs for profile in profiles]):
+        grouped.setdefault((profiles[fault.profile].workload, fault.kind), []).append(fault)
     lines = []
     for (workload, _), group in sorted(grouped.items(), key=lambda item: item[0]):
-        worst = max(group, key=lambda finding: finding.badness)
+        worst = max(group, key=lambda fault: fault.badness)
         platform = measurements.platforms[profiles[worst.profile].platform].name
         where = f" on {platform}" if len(measurements.platforms) > 1 else ""
-        more = _describe_further(sum(finding.count for finding in group) - 1, len(group) - 1)
+        more = _describe_further(len(group) - 1, len({fault.profile for fault in group}) - 1)
         lines.append(f"{measurements.workloads[workload].name}: {_describe_fault(worst)}{where}{more}")
     doubts = [*_trust_warnings(measurements), *_virtual_warnings(measurements)]
     return [*_disturbance_warnings(measurements), *lines, *doubts]
 
 
-def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
-    """Return the suspicious values in the runs of many profiles, by profile and then in the order of KINDS.
+def find_faults(tables: Sequence[RunTable]) -> list[Fault]:
+    """Return the suspicious values in the runs of many profiles, by kind, profile and n.
 
     t(n) is the median over the clean runs at n, or over the profile runs if there is no clean run. The coefficient of
     variation (sample standard deviation / mean) and the number of repeats refer to the same runs.
     """
-    cells = _cells([table.own for table in tables])
-    # t(n) comes from the first cell of each (profile, n), because clean runs sort before profile runs.
-    times = np.ones(len(cells.n), dtype=bool)
-    times[1:] = ~cells.next_of_same(n=True)
-    varied = times & (cells.variation > MAX_VARIATION)
-    few = times & (cells.count < MIN_REPEATS)
-    curve = cells.take(times)
-    growth = curve.median_s[1:] / curve.median_s[:-1] - 1
-    grows = curve.next_of_same(n=False) & (growth > MAX_GROWTH)
-    overhead = cells.median_s[1:] / cells.median_s[:-1]
-    slow = cells.next_of_same(n=True) & (overhead > MAX_PROFILE_OVERHEAD)
-    faults: tuple[tuple[IntArray, IntArray, FloatArray], ...] = (  # profile, n and value, in the order of KINDS
-        (cells.profile[varied], cells.n[varied], cells.variation[varied]),
-        (curve.profile[1:][grows], curve.n[1:][grows], growth[grows]),
-        (cells.profile[1:][slow], cells.n[1:][slow], overhead[slow]),
-        (cells.profile[few], cells.n[few], cells.count[few].astype(np.float64)),
-    )
-    keyed: list[tuple[int, int, Finding]] = []
-    for kind, (profile, n, value) in enumerate(faults):
-        badness = -value if KINDS[kind] == "repeats" else value
-        order = np.lexsort((n, -badness, profile))
-        owners, starts, counts = np.unique(profile[order], return_index=True, return_counts=True)
-        for owner, start, count in zip(owners.tolist(), starts.tolist(), counts.tolist(), strict=True):
-            worst = order[start]
-            keyed.append((owner, kind, Finding(KINDS[kind], owner, int(n[worst]), float(value[worst]), count)))
-    return [finding for _, _, finding in sorted(keyed, key=lambda entry: entry[:2])]
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """Statistics of the repeats of each (profile, n, pass), sorted by these three, as arrays of one length."""
-
-    profile: IntArray
-    n: IntArray
-    count: IntArray
-    median_s: FloatArray
-    variation: FloatArray  # NaN for a single repeat
-
-    def next_of_same(self, *, n: bool) -> NDArray[np.bool_]:
-        """Return for each cell but the last whether the next one has the same profile, and with `n` also the same n."""
-        same: NDArray[np.bool_] = np.diff(self.profile) == 0
-        if n:
-            same &= np.diff(self.n) == 0
-        return same
-
-    def take(self, rows: NDArray[np.bool_]) -> _Cells:
-        return _Cells(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
-
-
-def _cells(tables: Sequence[RunTable]) -> _Cells:
-    sizes = [len(table) for table in tables]
+    own_runs = [table.own for table in tables]
+    sizes = [len(table) for table in own_runs]
     if not sum(sizes):
-        none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        return _Cells(none, none, none, nothing, nothing)
+        return []
+    profile, n, count, median_s, variation = _statistics_of_repeats(own_runs, sizes)
+    same_n = (np.diff(profile) == 0) & (np.diff(n) == 0)
+    overhead = median_s[1:] / median_s[:-1]
+    slow = np.flatnonzero(same_n & (overhead > MAX_PROFILE_OVERHEAD))
+    # t(n) comes from the first pass at each (profile, n), because the clean pass sorts before the profile pass.
+    first = np.append(True, ~same_n)
+    profile_of_t, n_of_t, time_s = profile[first], n[first], median_s[first]
+    growth = time_s[1:] / time_s[:-1] - 1
+    grows = np.flatnonzero((np.diff(profile_of_t) == 0) & (growth > MAX_GROWTH))
+    varied = first & (variation > MAX_VARIATION)
+    few = first & (count < MIN_REPEATS)
+    faults: tuple[tuple[IntArray, IntArray, FloatArray | IntArray], ...] = (  # in the order of KINDS
+        (profile[varied], n[varied], variation[varied]),
+        (profile_of_t[grows + 1], n_of_t[grows + 1], growth[grows]),
+        (profile[slow + 1], n[slow + 1], overhead[slow]),
+        (profile[few], n[few], count[few]),
+    )
+    return [
+        Fault(kind, *row)
+        for kind, columns in enumerate(faults)
+        for row in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def _statistics_of_repeats(
+    tables: Sequence[RunTable], sizes: list[int]
+) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]:
+    """Return profile, n, number, median and coefficient of variation of the repeats of each (profile, n, pass).
+
+    They are sorted by these three. The variation of a single repeat is NaN.
+    """
     profile = np.repeat(np.arange(len(tables)), sizes)
     n = np.concatenate([table.n for table in tables])
     is_profile = np.concatenate([table.is_profile_pass for table in tables])
@@ -275,23 +238,23 @@ def _cells(tables: Sequence[RunTable]) -> _Cells:
     order = np.lexsort((time_s, is_profile, n, profile))
     profile, n, is_profile, time_s = profile[order], n[order], is_profile[order], time_s[order]
     new = (np.diff(profile) != 0) | (np.diff(n) != 0) | (np.diff(is_profile.astype(np.int8)) != 0)
-    start = np.flatnonzero(np.concatenate([[True], new]))
+    start = np.flatnonzero(np.append(True, new))
     count = np.diff(np.append(start, len(n)))
     mean = np.add.reduceat(time_s, start) / count
     squares = np.add.reduceat((time_s - np.repeat(mean, count)) ** 2, start)
     variation = np.full(len(start), np.nan)
     np.divide(np.sqrt(squares / np.maximum(count - 1, 1)), mean, out=variation, where=count > 1)
     median_s = (time_s[start + (count - 1) // 2] + time_s[start + count // 2]) / 2
-    return _Cells(profile[start], n[start], count, median_s, variation)
+    return profile[start], n[start], count, median_s, variation
 
 
-def _describe_fault(finding: Finding) -> str:
-    n, value = finding.n, finding.value
-    if finding.kind == "variation":
+def _describe_fault(fault: Fault) -> str:
+    kind, n, value = KINDS[fault.kind], fault.n, fault.value
+    if kind == "variation":
         return f"the coefficient of variation is {100 * value:.1f} % at n = {n}"
-    if finding.kind == "growth":
+    if kind == "growth":
         return f"t(n) grows by {100 * value:.1f} % to n = {n}"
-    if finding.kind == "overhead":
+    if kind == "overhead":
         return f"the profile pass takes {value:.2f} times as long as the clean pass at n = {n}"
     return f"fewer than {MIN_REPEATS} repeats: {value:.0f} at n = {n}"
 

@@ -111,8 +111,12 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
     runs = runs.own
     if not len(runs):
         raise ValueError("a profile needs at least one run")
-    n, time_s, warnings = _times(runs)
-    fractions = _fractions(runs, n)
+    timed = timed_runs(runs)
+    n, time_s = _medians(timed.n, timed.time_s)
+    fractions, warnings = _fractions(runs, n), []
+    without_clean = np.setdiff1d(n, runs.n[~runs.is_profile_pass])
+    if len(without_clean):
+        warnings.append(f"no clean run at n = {_listed(without_clean)}: t(n) is of the profile runs")
     if fractions is not None and np.isnan(fractions[0]).any():
         warnings.append(f"no profile run at n = {_listed(n[np.isnan(fractions[0])])}: no parts and no redundancy there")
     starts_late = n[0] > 1
@@ -140,17 +144,19 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
     )
 
 
-def _times(runs: RunTable) -> tuple[IntArray, FloatArray, list[str]]:
-    """Return the thread counts, t(n) and warnings."""
-    if not runs.is_profile_pass.any():
-        return *_medians(runs.n, runs.time_s), []
-    clean = ~runs.is_profile_pass
-    without_clean = ~np.isin(runs.n, runs.n[clean])
-    chosen = clean | without_clean
-    warnings = []
-    if without_clean.any():
-        warnings.append(f"no clean run at n = {_listed(np.unique(runs.n[without_clean]))}: t(n) is of the profile runs")
-    return *_medians(runs.n[chosen], runs.time_s[chosen]), warnings
+def timed_runs(runs: RunTable) -> RunTable:
+    """Return the runs from which t(n) is computed, ascending in n, then time.
+
+    These are the clean runs, and the profile runs at an n without clean runs.
+
+    >>> runs = RunTable(np.array([2, 1, 1]), np.array([1, 1, 2]), np.array([True, False, True]), np.array([5.0, 8, 9]))
+    >>> timed_runs(runs).time_s.tolist()
+    [8.0, 5.0]
+    """
+    own_runs = runs.own
+    clean = ~own_runs.is_profile_pass
+    rows = np.flatnonzero(clean | ~np.isin(own_runs.n, own_runs.n[clean]))
+    return own_runs.take(rows[np.lexsort((own_runs.time_s[rows], own_runs.n[rows]))])
 
 
 def _medians(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:

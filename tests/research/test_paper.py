@@ -11,7 +11,7 @@ from predictor.core.mpet2020.candidates import find_neighbourhood, select_by_tup
 from predictor.core.mpet2020.method import Mpet2020Settings
 from predictor.models.evaluations import PAPER_TABLES
 from profiles.jobs.executors import Processes
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 from research.paper import PAPER_DEVICE_CLASSES, paper_results
 from research.paper.ablation import ablation_rows, variants
 from research.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors

@@ -12,7 +12,7 @@ from predictor.core.baselines.log_times import LogTimes, connect_rows, log_times
 from predictor.core.database import Database
 from predictor.core.references import check_query
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
+from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
 
 BASELINE_VERSION = "3"
 

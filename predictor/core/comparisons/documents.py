@@ -21,7 +21,7 @@ from predictor.core.comparisons.mean_distances import (
 )
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 
 # How a profile is compared with that of the first platform: by the fastest times of whole machines, at an equal n, or
 # not at all for one of two reasons.

@@ -17,7 +17,7 @@ from predictor.core.numerics import FEWEST, TINY, known_mean, normal_factor
 from predictor.core.reconstruct import LEAST_TIME_SHARE, consistent_curves, fitted_features, log_shares
 from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.features import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
+from profiles.scaling.names import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import LEAST_UTILISATION
 from profiles.scaling.wording import whole_percent
 

@@ -30,7 +30,7 @@ from predictor.core.numerics import (
     squared_distances,
 )
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS
 
 SLOPE_DEVIATION = 0.5  # of ln t for each ln n outside A's measured range, where A may change unlike T's workloads
 COUNTER_FEATURES = slice((1 + len(FRACTIONS)) * len(ELEMENTS), len(CURVE_NAMES) * len(ELEMENTS))

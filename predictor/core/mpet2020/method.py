@@ -25,7 +25,7 @@ from predictor.core.normalise import Normalisation
 from predictor.core.reconstruct import impossible_elements, predicted_curves
 from predictor.core.references import MixRuntimes, architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 
 LARGEST_PENALTY_EXPONENT = 3  # k of Eq. 22: the paper tries 0 to 3
 NAMED_REFERENCES = 3  # reference platforms that a refusal names

@@ -9,7 +9,8 @@ import numpy as np
 from predictor.core.database import Database
 from predictor.core.distance import dimensions
 from profiles.arrays import FloatArray, IntArray
-from profiles.scaling.features import CURVE_NAMES, ELEMENTS, SCALING_PARTS, rebuilding_errors
+from profiles.scaling.features import rebuilding_errors
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 
 CandidateWeight = Literal["distance", "fit_error", "dimensions", "fit_error_and_dimensions"]
 ElementWeight = Literal["equal", "scaling_parts", "repeatable"]

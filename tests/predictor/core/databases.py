@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 
 from predictor.core.database import Database, Group
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 
 TIME_ONLY = Group(decomposed=False, runtime="", origin="measured")
 

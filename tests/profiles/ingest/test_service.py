@@ -14,7 +14,8 @@ from profiles.ingest.service import IngestError, announce_forgotten, delivered
 from profiles.measurements import PARTS, CounterTable
 from profiles.models import Platform, Profile, Revision, Run, Source, Workload
 from profiles.models.base import MOST_ATTEMPTS
-from profiles.scaling.features import METHOD_VERSION, feature_fit
+from profiles.scaling.features import feature_fit
+from profiles.scaling.names import METHOD_VERSION
 from profiles.scaling.runs import scaling_curves
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform, sample_workload, varied_measurements

@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profiles.scaling.features import (
-    CURVE_NAMES,
-    ELEMENTS,
-    FEATURE_NAMES,
-    evaluate_curves,
-    feature_fit,
-    feature_fits,
-    fit_curves,
-)
+from profiles.scaling.features import evaluate_curves, feature_fit, feature_fits, fit_curves
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 from profiles.scaling.runs import scaling_curves
 from tests.paths import ROOT
 from tests.profiles.scaling.datasets import read_runs
@@ -42,23 +35,14 @@ def sample_profiles(seed, size=12):
     return profiles, n_nu, n_ht
 
 
-def test_there_are_84_names_in_order():
+def test_there_are_84_names_in_order_those_of_the_paper():
     assert (len(CURVE_NAMES), len(ELEMENTS), len(FEATURE_NAMES), len(set(FEATURE_NAMES))) == (14, 6, 84, 84)
     assert FEATURE_NAMES[0] == "redundancy.m"
     assert FEATURE_NAMES[4 * 6 + 3] == "task_distribution.b_nu"
     assert FEATURE_NAMES[-1] == "L1-LD/LLC-LDM.b_ht"
-
-
-def test_the_fit_of_one_profile_by_hand():
-    """t = 12, 6.5, 4 s at n = 1, 2, 4: R = 1, 13/12, 4/3 on the line 19/168 n + 7/8."""
-    fit = feature_fit(scaling_curves(time_only(n1=[12.0], n2=[6.5], n4=[4.0])), None, 8)
-    np.testing.assert_allclose(fit.values[:2], [19 / 168, 7 / 8], rtol=1e-13)
-    assert np.isnan(fit.values[2:]).all()
-    fitted = 19 / 168 * np.array([1, 2, 4]) + 7 / 8
-    measured = np.array([1, 13 / 12, 4 / 3])
-    assert fit.rms[0] == pytest.approx(np.sqrt(np.mean((fitted - measured) ** 2)))
-    assert np.isnan(fit.rms[1:]).all()
-    assert fit.fit_error == pytest.approx(np.mean(np.abs(fitted - measured) / measured))
+    ratios = ("BR/INSTR", "BR-M/BR", "BR-M/INSTR", "L1-LD/INSTR", "L1-STM/L1-ST", "LLC-LD/INSTR", "L1-LD/LLC-LDM")
+    assert CURVE_NAMES[7:] == ratios
+    assert all(name == "/".join(ratio) for name, ratio in RELATIVE_MEASURES.items())
 
 
 def test_task_distribution_alone_follows_the_gaussian_sum():
@@ -83,13 +67,6 @@ def test_a_decomposed_profile_on_the_model_is_rebuilt_exactly():
     assert feature_fit(curves, None, None).fit_error < 1e-12
 
 
-def test_a_sequential_profile_has_no_elements():
-    fit = feature_fit(scaling_curves(time_only(n1=[2.0]), sample_counters(np.random.default_rng(0), (1,))), 4, 8)
-    assert np.isnan(fit.values).all()
-    assert np.isnan(fit.rms).all()
-    assert np.isnan(fit.fit_error)
-
-
 def test_the_fit_error_covers_what_can_be_rebuilt():
     """Profile pass at n = 1 and 2 only: the fitted curves still answer for n = 4."""
     rows = [(n, 1_000_000 // n, None) for n in (1, 2, 4)] + [(n, 1_000_000 // n, (0,) * 6) for n in (1, 2)]
@@ -100,27 +77,17 @@ def test_the_fit_error_covers_what_can_be_rebuilt():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_a_batch_equals_one_by_one(seed):
+def test_a_batch_equals_one_by_one_and_an_invalid_curve_never_becomes_zero(seed):
     profiles, n_nu, n_ht = sample_profiles(seed)
     fits = feature_fits(profiles, n_nu, n_ht)
-    assert len(fits) == len(profiles)
     for row, (curves, nu, ht) in enumerate(zip(profiles, n_nu, n_ht, strict=True)):
         alone = feature_fit(curves, nu, ht)
         np.testing.assert_array_equal(alone.values, fits.values[row])
         np.testing.assert_array_equal(alone.rms, fits.rms[row])
         np.testing.assert_array_equal(alone.fit_error, fits.fit_error[row])
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32 - 1))
-def test_an_invalid_curve_never_becomes_zero(seed):
-    profiles, n_nu, n_ht = sample_profiles(seed)
-    fits = feature_fits(profiles, n_nu, n_ht)
-    for row, curves in enumerate(profiles):
         invalid = np.isnan(curves.values[1:]).all(axis=1) | curves.sequential
-        assert np.isnan(fits.values[row].reshape(14, 6)[invalid]).all()
-        assert np.isnan(fits.rms[row][invalid]).all()
-        assert not np.isnan(fits.values[row].reshape(14, 6)[~invalid]).all(axis=1).any()
+        assert np.isnan(alone.values.reshape(14, 6)).all(axis=1).tolist() == invalid.tolist()
+        assert np.isnan(alone.rms[invalid]).all()
 
 
 def test_no_profile_is_no_fit_and_lengths_must_agree():
@@ -144,18 +111,8 @@ def test_the_models_floor_on_public_measurements(shared_data, folder, profiles, 
     """Mean relative error of t(n) rebuilt from the fit, known to a tenth of a percent from an earlier computation."""
     curves, n_nu, n_ht = read_runs(shared_data / folder)
     fits = feature_fits(curves, n_nu, n_ht)
-    assert len(fits) == profiles
+    assert len(curves) == profiles
     assert 100 * fits.fit_error.mean() == pytest.approx(percent, abs=0.06)
-
-
-@pytest.mark.shared_data
-def test_the_fit_does_not_keep_redundancy_at_one_thread(shared_data):
-    """R(1) of the fit is off by 27 % on average, three times the error over all n."""
-    curves, n_nu, n_ht = read_runs(shared_data / "sparecores-gb6")
-    fits = feature_fits(curves, n_nu, n_ht)
-    at_one = np.nansum(fits.values[:, :2], axis=1)  # an invalid m counts as 0
-    assert all(profile.redundancy[0] == profile.n[0] == 1 for profile in curves)
-    assert 100 * np.abs(at_one - 1).mean() == pytest.approx(27, abs=0.5)
 
 
 NAN = np.nan
@@ -201,46 +158,22 @@ def curves(draw):
     return np.array(n), n_nu, n_ht, np.array(params), gaussian_sum
 
 
+EFFECTS = {"both": [0, 1, 2, 3, 4, 5], "none": [0, 1], "NUMA": [0, 1, 2, 3], "SMT": [0, 1, 4, 5]}
+
+
 @settings(deadline=None)
-@given(curves())
-def test_exact_curves_are_recovered(curve):
+@given(curves(), st.sampled_from([*EFFECTS]))
+def test_exact_curves_are_evaluated_by_the_formula_and_recovered(curve, effects):
     n, n_nu, n_ht, params, gaussian_sum = curve
-    values = [model(params, x, n_nu, n_ht, gaussian_sum) for x in n]
-    found, rms = fit(n, values, n_nu, n_ht, gaussian_sum)
+    n_nu, n_ht = {"both": (n_nu, n_ht), "none": (None, None), "NUMA": (n_nu, None), "SMT": (None, n_nu)}[effects]
+    exact = np.where(np.isin(np.arange(6), EFFECTS[effects]), params, NAN)
+    every_n = np.arange(1, n[-1] + 1)
+    values = np.array([model(np.nan_to_num(exact), x, n_nu or np.inf, n_ht or np.inf, gaussian_sum) for x in every_n])
+    np.testing.assert_allclose(evaluate_curves(exact, every_n, n_nu, n_ht, gaussian_sum), values, rtol=1e-9, atol=1e-9)
+    found, rms = fit(n, values[n - 1], n_nu, n_ht, gaussian_sum)
     scale = max(1.0, np.abs(values).max())
-    np.testing.assert_allclose(found, params, atol=1e-9 * scale)
+    np.testing.assert_allclose(found, exact, atol=1e-9 * scale)
     assert rms < 1e-10 * scale
-
-
-@settings(deadline=None)
-@given(curves())
-def test_evaluation_is_the_models_formula(curve):
-    n, n_nu, n_ht, params, gaussian_sum = curve
-    n = np.arange(1, n[-1] + 1)
-    expected = [model(params, x, n_nu, n_ht, gaussian_sum) for x in n]
-    np.testing.assert_allclose(evaluate_curves(params, n, n_nu, n_ht, gaussian_sum), expected, rtol=1e-9, atol=1e-9)
-
-
-@settings(deadline=None)
-@given(curves(), st.sampled_from([0, 1, 2]))
-def test_exact_curves_are_recovered_without_the_other_segments(curve, segments):
-    """One segment (no effect), two (hyperthreads or NUMA alone)."""
-    n, n_nu, _, params, gaussian_sum = curve
-    n_nu, n_ht = ((None, None), (n_nu, None), (None, n_nu))[segments]
-    keep = [0, 1, *((), (2, 3), (4, 5))[segments]]
-    exact = np.where(np.isin(np.arange(6), keep), params, 0.0)
-    values = [model(exact, x, n_nu or np.inf, n_ht or np.inf, gaussian_sum) for x in n]
-    found, _ = fit(n, values, n_nu, n_ht, gaussian_sum)
-    scale = max(1.0, np.abs(values).max())
-    np.testing.assert_allclose(found[keep], params[keep], atol=1e-9 * scale)
-    assert np.isnan(np.delete(found, keep)).all()
-
-
-def test_least_squares_by_hand():
-    """Through (1, 1), (2, 3), (3, 2): slope 1/2, intercept 1; residuals -1/2, 1, -1/2."""
-    params, rms = fit([1, 2, 3], [1, 3, 2])
-    np.testing.assert_allclose(params[:2], [0.5, 1.0], rtol=1e-13)
-    assert rms == pytest.approx(np.sqrt((0.25 + 1 + 0.25) / 3))
 
 
 def test_the_fit_agrees_with_a_general_solver():
@@ -281,13 +214,6 @@ def test_a_segment_is_valid_as_far_as_it_was_measured(n, n_nu, n_ht, elements):
             assert rms == pytest.approx(np.sqrt(np.mean((again - values) ** 2)), abs=1e-12)
 
 
-def test_one_thread_and_all_threads_are_exact():
-    params, rms = fit([1, 16], [1.0, 1.75], None, 8)
-    np.testing.assert_allclose(params, [NAN, 1.0, NAN, NAN, NAN, 0.75])
-    assert rms < 1e-15
-    np.testing.assert_allclose(evaluate_curves(params, [1, 8, 9, 16], None, 8, False), [1, 1, 1.75, 1.75], rtol=1e-15)
-
-
 def test_a_curve_is_fitted_on_its_own_thread_counts():
     n = np.array([1, 2, 3, 4, 6, 8])
     values = np.array([2.0 * n, [1, NAN, 5, NAN, NAN, NAN], [NAN, NAN, 7, NAN, NAN, NAN], [NAN] * 6, [3, *[NAN] * 5]])
@@ -302,28 +228,6 @@ def test_a_curve_is_fitted_on_its_own_thread_counts():
     np.testing.assert_allclose(params[1, :2], [2, -1], rtol=1e-13)
     assert params[2, 1] == pytest.approx(7)
     assert np.isnan(rms).tolist() == [False, False, False, True, False]
-
-
-@settings(deadline=None)
-@given(
-    st.lists(st.lists(st.floats(-5, 5) | st.just(NAN), min_size=7, max_size=7), min_size=1, max_size=6), st.randoms()
-)
-def test_a_batch_changes_nothing(rows, random):
-    """Curves fitted together equal curves fitted alone, bit for bit; NaN in, no 0 out."""
-    n = np.array([1, 2, 3, 4, 6, 8, 12])
-    values = np.array(rows)
-    gaussian_sum = np.array([random.random() < 0.5 for _ in rows])
-    params, rms = fit_curves(n, values, 3, 6, gaussian_sum)
-    for row in range(len(rows)):
-        alone, alone_rms = fit_curves(n, values[row : row + 1], 3, 6, gaussian_sum[row : row + 1])
-        np.testing.assert_array_equal(alone[0], params[row])
-        np.testing.assert_array_equal(alone_rms[0], rms[row])
-        fitted = evaluate_curves(params, n, 3, 6, gaussian_sum)[row]
-        np.testing.assert_allclose(evaluate_curves(params[row], n, 3, 6, gaussian_sum[row]), fitted)
-        measured = ~np.isnan(values[row])
-        for segment, members in enumerate((n <= 3, (n > 3) & (n <= 6), n > 6)):
-            count = (measured & members).sum()
-            assert valid(params[row, 2 * segment : 2 * segment + 2]) == [int(count > 1), int(count > 0)]
 
 
 def test_an_invalid_curve_evaluates_to_invalid():

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.scaling.boundness import boundness
-from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
+from profiles.scaling.limits import limit_sentences
+from profiles.scaling.losses import bottlenecks, loss_shares, pop_efficiencies, speedup_without
 from profiles.scaling.roofline import MachineFacts, Roof, Roofline
 from profiles.scaling.runs import scaling_curves
 from tests.profiles.scaling.known_losses import HALF, curves
@@ -28,60 +29,50 @@ def test_the_losses_and_the_efficiency_make_up_the_whole_thread_time(seed, decom
     assert pop_efficiencies(of)[2] == pytest.approx(efficiency)
 
 
-def test_without_a_part_the_others_stay_as_they_are():
-    """S(4) = 3.2 with 20 % imbalance: 3.2 / 0.8 = 4, and nothing else is lost there."""
-    bound = bound_without(HALF, "work_imbalance", 4)
-    assert (bound.share, bound.time_s, bound.speedup) == pytest.approx((0.2, 4.0, 4.0))
+OF = curves([1, 8, 16], [8.0, 1.2, 1.0], imbalance=[0, 0.02, 0.02])
+SMT = MachineFacts(n_ht=8)
+CEILINGS = MachineFacts(n_ht=8, roofline=Roofline((Roof(1, 10e9, 10e9), Roof(16, 102e9, 40e9)), (), ()))
 
 
-def test_removing_a_loss_never_makes_it_slower_and_all_of_them_give_the_ideal():
-    of = curves([1, 8], [8.0, 2.0], imbalance=[0, 0.1], lock=[0, 0.2])
-    bounds = [bound_without(of, part, 8) for part in LOSSES]
-    assert min(bound.speedup for bound in bounds) >= 4.0 - 1e-12
-    assert 4.0 / (1 - sum(bound.share for bound in bounds)) == pytest.approx(8)
+@pytest.mark.parametrize(
+    ("of", "part", "n", "machine", "speedup"),
+    [
+        # S(4) = 3.2 with 20 % imbalance: 3.2 / 0.8 = 4, and nothing else is lost there.
+        (HALF, "work_imbalance", 4, MachineFacts(), 4),
+        (curves([1, 8], [8.0, 1.05], imbalance=[0, 0.6]), "work_imbalance", 8, MachineFacts(), 8),  # n at best
+        # SMT threads share a core whatever the program does, and what the arithmetic gains is known if measured.
+        (OF, "redundancy", 8, SMT, 7.8125),
+        (OF, "redundancy", 16, SMT, np.nan),
+        (OF, "work_imbalance", 16, SMT, 8 / 0.98),
+        (OF, "redundancy", 16, CEILINGS, 10.2),
+    ],
+)
+def test_without_a_part_the_others_stay_as_they_are(of, part, n, machine, speedup):
+    assert speedup_without(of, part, n, machine) == pytest.approx(speedup, nan_ok=True)
 
 
-class TestLargestSpeedup:
-    OF = curves([1, 8, 16], [8.0, 1.2, 1.0], imbalance=[0, 0.02, 0.02])
-
-    def test_n_threads_are_at_best_n_times_as_fast(self):
-        of = curves([1, 8], [8.0, 1.05], imbalance=[0, 0.6])
-        assert bound_without(of, "work_imbalance", 8).speedup == 8
-        assert bound_without(of, "work_imbalance", 8).time_s == 1.0
-
-    def test_where_they_are_faster_already_there_is_no_bound(self):
-        of = curves([1, 8], [8.0, 0.9], imbalance=[0, 0.2])
-        assert np.isnan(bound_without(of, "work_imbalance", 8).speedup)
-        assert [(found.part, found.speedup_without) for found in bottlenecks(of)] == [("work_imbalance", None)]
-
-    def test_smt_threads_share_a_core_whatever_the_program_does(self):
-        smt = MachineFacts(n_ht=8)
-        assert bound_without(self.OF, "redundancy", 8, smt).speedup > 7
-        assert np.isnan(bound_without(self.OF, "redundancy", 16, smt).speedup)
-        assert bound_without(self.OF, "work_imbalance", 16, smt).speedup == pytest.approx(8 / 0.98)
-
-    def test_what_the_arithmetic_gains_bounds_it_where_that_was_measured(self):
-        roofs = (Roof(1, 10e9, 10e9), Roof(16, 102e9, 40e9))
-        measured = MachineFacts(n_ht=8, roofline=Roofline(roofs, (), ()))
-        assert bound_without(self.OF, "redundancy", 16, measured).speedup == pytest.approx(10.2)
-
-    @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 4))
-    def test_no_bound_is_above_n(self, seed, decomposed, n_ht):
-        of = scaling_curves(sample_runs(np.random.default_rng(seed), decomposed=decomposed))
-        for found in bottlenecks(of, MachineFacts(n_ht=n_ht)):
-            assert found.speedup_without is None or found.speedup <= found.speedup_without <= found.n
+def test_where_n_threads_are_faster_already_there_is_no_bound():
+    of = curves([1, 8], [8.0, 0.9], imbalance=[0, 0.2])
+    assert [(found.part, found.speedup_without) for found in bottlenecks(of)] == [("work_imbalance", None)]
 
 
-class TestBottlenecks:
-    def test_the_costliest_comes_first_with_its_bound(self):
-        of = curves([1, 8], [8.0, 2.0], imbalance=[0, 0.1], lock=[0, 0.2])
-        found = bottlenecks(of)
-        assert [one.part for one in found] == ["lock_delay", "redundancy", "work_imbalance"]
-        for one in found:
-            assert one.speedup_without == pytest.approx(one.speedup / (1 - one.share))
-        assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
-        assert found[0].first_n == found[0].last_n == 8
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 4))
+def test_no_bound_is_above_n(seed, decomposed, n_ht):
+    of = scaling_curves(sample_runs(np.random.default_rng(seed), decomposed=decomposed))
+    for found in bottlenecks(of, MachineFacts(n_ht=n_ht)):
+        assert found.speedup_without is None or found.speedup <= found.speedup_without <= found.n
 
-    def test_a_sequential_profile_has_none(self):
-        assert bottlenecks(curves([1], [8.0])) == []
-        assert boundness(curves([1], [8.0])) is None
+
+def test_the_costliest_comes_first_with_its_bound():
+    found = bottlenecks(curves([1, 8], [8.0, 2.0], imbalance=[0, 0.1], lock=[0, 0.2]))
+    assert [one.part for one in found] == ["lock_delay", "redundancy", "work_imbalance"]
+    for one in found:
+        assert one.speedup_without == pytest.approx(one.speedup / (1 - one.share))
+    assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
+    assert found[0].first_n == found[0].last_n == 8
+
+
+def test_a_sequential_profile_has_none():
+    assert bottlenecks(curves([1], [8.0])) == []
+    assert boundness(curves([1], [8.0])) is None
+    assert limit_sentences(curves([1], [8.0])) == []

@@ -18,7 +18,7 @@ from predictor.core.errors import (
 )
 from predictor.core.methods import METHODS, Query, get_method, settings_values
 from predictor.core.reconstruct import impossible_elements
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 from tests.paths import ROOT
 from tests.predictor.core import oracle
 from tests.predictor.core.curves import without_rows

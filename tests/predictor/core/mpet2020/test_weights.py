@@ -7,7 +7,8 @@ from predictor.core.database import Database
 from predictor.core.distance import distance
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet2020.weights import candidate_certainty, element_weights, fit_errors_of_rows
-from profiles.scaling.features import SCALING_PARTS, feature_fits
+from profiles.scaling.features import feature_fits
+from profiles.scaling.names import SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 from research.mpet2020_weights import CHANGED_WEIGHTS, weighted_methods
 from tests.predictor.core.curves import curve_arrays, curve_database, scaled

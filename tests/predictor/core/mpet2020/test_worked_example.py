@@ -33,7 +33,7 @@ import numpy as np
 import pytest
 
 from predictor.core.methods import METHODS, Query
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.names import FEATURE_NAMES
 from tests.predictor.core.databases import database_of, features
 
 MPET2020 = METHODS["mpet2020"]
