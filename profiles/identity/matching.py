@@ -30,6 +30,7 @@ from profiles.models.querysets import key_chunks
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
 NEAR_MISS_RATIO = 0.9
+NOTES_LISTED = 10
 
 
 class IngestError(Exception):
@@ -102,9 +103,8 @@ RULES: dict[type, MatchingRules] = {Platform: PLATFORM_RULES, Workload: WORKLOAD
 
 @dataclass
 class MatchingNotes:
-    """Warnings by kind. Only `limit` warnings of each kind are listed, because there may be hundreds of machines."""
+    """Warnings by kind. Only NOTES_LISTED of each kind are listed, because there may be hundreds of machines."""
 
-    limit: int = 10
     kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, kind: str, message: str) -> None:
@@ -113,9 +113,9 @@ class MatchingNotes:
     def warnings(self) -> list[str]:
         warnings = []
         for kind, messages in self.kinds.items():
-            warnings += messages[: self.limit]
-            if len(messages) > self.limit:
-                warnings.append(f"and {len(messages) - self.limit} more: {kind}")
+            warnings += messages[:NOTES_LISTED]
+            if len(messages) > NOTES_LISTED:
+                warnings.append(f"and {len(messages) - NOTES_LISTED} more: {kind}")
         return warnings
 
 

@@ -99,36 +99,24 @@ def ingest(
     )
     try:
         earlier = _find_earlier(source)
-        if earlier is None:
-            return _stage_and_publish(measurements, source, progress, on_stored, announced=announced, known=known)
-        on_stored(earlier)
-        return earlier
+        if earlier is not None:
+            on_stored(earlier)
+            return earlier
+        drafts = _platform_drafts(measurements, source), _workload_drafts(measurements, source)
+        with staged_delivery(len(measurements.profiles)) as staged:
+            profiles = stage(staged, drafts[0], measurements.profiles, progress)
+            for profile, columns in zip(profiles, known, strict=bool(known)):
+                for name, value in columns.items():
+                    setattr(profile, name, value)
+            with transaction.atomic():
+                result = _publish(measurements, source, drafts, staged, profiles)
+                if announced and not result.existing:
+                    claim_announcement(source)
+                    transaction.on_commit(lambda: announce(source))
+                on_stored(result)
+                return result
     except (IntegrityError, DataError) as error:
         raise IngestError(f"the database rejected these measurements: {error}") from error
-
-
-def _stage_and_publish(
-    measurements: Measurements,
-    source: Source,
-    progress: Callable[[int], Any] | None,
-    on_stored: Callable[[IngestResult], Any],
-    *,
-    announced: bool,
-    known: Sequence[Mapping[str, Any]],
-) -> IngestResult:
-    drafts = _platform_drafts(measurements, source), _workload_drafts(measurements, source)
-    with staged_delivery(len(measurements.profiles)) as staged:
-        profiles = stage(staged, drafts[0], measurements.profiles, progress)
-        for profile, columns in zip(profiles, known, strict=bool(known)):
-            for name, value in columns.items():
-                setattr(profile, name, value)
-        with transaction.atomic():
-            result = _publish(measurements, source, drafts, staged, profiles)
-            if announced and not result.existing:
-                claim_announcement(source)
-                transaction.on_commit(lambda: announce(source))
-            on_stored(result)
-            return result
 
 
 def _publish(

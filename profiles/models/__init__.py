@@ -1,12 +1,20 @@
 """Models of measured and derived data."""
 
 from profiles.models.base import LeasedQuerySet, LeasedWork, held
-from profiles.models.descriptions import PlatformDescription, WorkloadDescription
 from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
 from profiles.models.prices import OwnPrice, OwnPriceList, Price, PriceOfPlatform
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
-from profiles.models.sources import FormerSlug, Revision, Source, StagedDelivery, VerdictChange, WithdrawnSource
+from profiles.models.sources import (
+    FormerSlug,
+    PlatformDescription,
+    Revision,
+    Source,
+    StagedDelivery,
+    VerdictChange,
+    WithdrawnSource,
+    WorkloadDescription,
+)
 from profiles.models.workloads import RegionLabel, Workload
 
 __all__ = [

@@ -1,7 +1,10 @@
-"""Deliveries of given platforms and workloads, and row counts of the database."""
+"""Deliveries of given platforms and workloads, expired leases, and row counts of the database."""
 
 from dataclasses import replace
+from datetime import timedelta
 from itertools import count
+
+from django.utils import timezone
 
 from profiles.ingest.service import IngestResult, ingest
 from profiles.measurements import Measurements
@@ -37,6 +40,11 @@ def deliver(
     sha256 = f"{next(_numbers):064x}" if sha256 is None else sha256
     measurements = measurements or measured()
     return ingest(measurements, kind=kind, label=label, sha256=sha256, owner=owner, private=private, **options)
+
+
+def let_lapse(rows) -> None:
+    """Let the leases of these rows expire, as if their holders had been killed."""
+    rows.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def stored_counts() -> dict[str, int]:

@@ -8,7 +8,6 @@ answers when somebody has the same thing privately.
 
 import pytest
 
-from profiles.ingest.service import IngestError
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
@@ -144,16 +143,6 @@ def test_private_rows_move_to_the_same_public_row_when_there_is_one(alice, bob):
     assert Profile.objects.public().count() == 1
 
 
-def test_private_facts_neither_move_to_nor_edit_a_public_row(alice):
-    deliver(measured([sample_platform(vendor="Secret")]), owner=alice, private=True)
-    deliver(measured([sample_platform(vendor=None)]))
-    assert Platform.objects.get().vendor is None
-    deliver(measured([sample_platform(vendor="Example")]))
-    result = deliver(measured([sample_platform(vendor="Secret")], seed=2), owner=alice, private=True)
-    assert Platform.objects.get().vendor == "Example"
-    assert "keeps its stored properties" in result.warnings[0]
-
-
 def test_the_same_bytes_of_somebody_else_are_not_given_away(alice, bob):
     deliver(sha256="a" * 64, owner=alice, private=True)
     result = deliver(sha256="a" * 64, owner=bob)
@@ -166,15 +155,6 @@ def test_emulated_measurements_stay_private_when_their_platform_becomes_public(a
     deliver()
     assert Profile.objects.get(origin="emulated").private_to == alice
     assert not Profile.objects.public().filter(origin="emulated").exists()
-
-
-def test_a_refused_private_delivery_leaves_no_trace(alice):
-    deliver()
-    before = public_view()
-    with pytest.raises(IngestError):
-        deliver(measured(time_kinds={0: "relative"}), owner=alice, private=True)
-    assert public_view(alice) == before
-    assert Revision.current(alice) == (1, 0)
 
 
 def test_deleting_the_owner_deletes_what_was_private(alice):

@@ -171,7 +171,7 @@ def test_a_deliverer_whose_account_is_gone_is_not_taken_for_the_operator(alice, 
 
 
 def test_a_private_delivery_tells_its_owner_alone_what_differs(alice, bob):
-    describe(bob, **UNKNOWN)
+    describe(alice, **UNKNOWN)
     result = describe(alice, private=True, **VANDAL)
     assert "vendor is unknown here" in result.warnings[0]
     assert facts() == (None, None, None, 16)

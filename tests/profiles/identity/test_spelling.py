@@ -1,28 +1,20 @@
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.identity import spelling as identity
 from profiles.identity.spelling import SPELLINGS, canonical_vendor
-from profiles.models import Platform, PlatformDescription, Revision
+from profiles.models import Platform, PlatformDescription
 from profiles.moderation import Decision, decide
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
-
-BEFORE = ("profiles", "0017_measured_under_load")
 
 
 @given(st.text(min_size=1))
 def test_exact_and_spelled_are_idempotent(text):
     assert identity.normalise_spacing(identity.normalise_spacing(text)) == identity.normalise_spacing(text)
     assert identity.fold_spelling(identity.normalise_spacing(text)) == identity.fold_spelling(text)
-
-
-def test_exact_composes_and_collapses():
-    assert identity.normalise_spacing("  Cafe\u0301 \t CPU\n") == "Caf\u00e9 CPU"
 
 
 SAME = {
@@ -66,13 +58,6 @@ def test_parts_do_not_run_into_each_other():
     assert identity.workload_spelling(one) != identity.workload_spelling(other)
 
 
-def test_kin_need_the_same_topology_and_numbers():
-    kin = identity.platform_kin(sample_platform(name="node"))
-    assert identity.platform_kin(sample_platform(name="knot")) == kin
-    assert identity.platform_kin(sample_platform(name="node 2")) != kin
-    assert identity.platform_kin(sample_platform(name="node", threads=32)) != kin
-
-
 def test_no_spelling_is_two_vendors_and_every_name_stands_for_itself():
     spellings = [spelling for several in SPELLINGS.values() for spelling in several]
     assert len(spellings) == len(set(spellings))
@@ -104,38 +89,3 @@ def test_filters_take_every_spelling(client, spelling):
     page = client.get(reverse("platforms"), {"vendor": spelling})
     assert [row.slug for row in page.context["page"]] == ["machine-0"]
     assert '<option value="Intel" selected>' in page.content.decode()
-
-
-def migrate(*targets) -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate(list(targets) or executor.loader.graph.leaf_nodes())
-
-
-def store_old_spellings() -> None:
-    deliver(measured([sample_platform(), sample_platform(1)]))
-    deliver(measured([sample_platform(vendor="Other")]), owner=None)
-    Platform.objects.filter(slug="machine-0").update(vendor="GenuineIntel", decided={"vendor": "GenuineIntel"})
-    first, last = PlatformDescription.objects.filter(platform__slug="machine-0").order_by("pk")
-    facts = {"vendor": "GenuineIntel", "base_mhz": 1.0}
-    PlatformDescription.objects.filter(pk=first.pk).update(facts=facts)
-    differences = [["vendor", "Intel"], ["base_mhz", 2.0]]
-    PlatformDescription.objects.filter(pk=last.pk).update(differs=True, differences=differences)
-
-
-@pytest.mark.lab
-@pytest.mark.django_db(transaction=True)
-def test_what_was_stored_before_gets_its_name_and_keeps_its_identity():
-    store_old_spellings()
-    identity = Platform.objects.get(slug="machine-0").identity
-    public, _ = Revision.current()
-    try:
-        migrate(BEFORE)
-    finally:
-        migrate()
-    platform = Platform.objects.get(slug="machine-0")
-    assert (platform.vendor, platform.decided, platform.identity) == ("Intel", {"vendor": "Intel"}, identity)
-    assert Platform.objects.get(slug="machine-1").vendor == "Example"
-    first, last = PlatformDescription.objects.filter(platform=platform).order_by("pk")
-    assert first.facts == {"vendor": "Intel", "base_mhz": 1.0}
-    assert (last.differs, last.differences) == (True, [["base_mhz", 2.0]])
-    assert Revision.current()[0] == public + 1

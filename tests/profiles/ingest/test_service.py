@@ -1,11 +1,9 @@
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from profiles.identity import matching
 from profiles.ingest import service, staging
@@ -17,30 +15,33 @@ from profiles.models.base import MOST_ATTEMPTS
 from profiles.scaling.features import feature_fit
 from profiles.scaling.names import METHOD_VERSION
 from profiles.scaling.runs import scaling_curves
-from tests.profiles.deliveries import deliver, measured, stored_counts
+from tests.profiles.deliveries import deliver, let_lapse, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform, sample_workload, varied_measurements
 
 pytestmark = pytest.mark.django_db
 SAME = "a" * 64
 
 
-def test_every_run_and_reading_is_stored():
-    measurements = sample_measurements(2, 3)
-    result = deliver(measurements)
-    assert result.warnings == []
-    assert len(result.profiles) == 6
-    names = ("n", "repeat", "time_s", "time_ns")
-    for profile, record in zip(result.profiles, measurements.profiles, strict=True):
-        runs = list(profile.runs.order_by("pk"))
-        for name in names:
-            assert [getattr(run, name) for run in runs] == getattr(record.runs, name).tolist()
-        assert [run.pass_kind == "profile" for run in runs] == record.runs.is_profile_pass.tolist()
-        assert {run.output_checksum for run in runs} == {"abc123"}
-        parts = [[getattr(run, f"{part}_ns") for part in PARTS] for run in runs]
-        assert [[-1 if part is None else part for part in row] for row in parts] == record.runs.parts_ns.tolist()
+def test_every_run_and_reading_is_stored_and_read_back():
+    runs = varied_measurements().profiles[0].runs
+    counted = np.where(runs.is_profile_pass, 5.0, np.nan)
+    flags = np.where(runs.n == 1, 1.0, np.where(runs.n == 2, np.nan, 0.0))
+    runs = replace(runs, tasks=counted, waits=counted / 5, disturbed=flags)
+    measurements = with_record(varied_measurements(), runs=runs)
+    profiles = deliver(measurements).profiles
+    tables = run_tables([profile.pk for profile in profiles])
+    for profile, record in zip(profiles, measurements.profiles, strict=True):
+        checksums = tuple(profile.runs.order_by("pk").values_list("output_checksum", flat=True))
+        assert checksums == record.runs.output_checksum
+        for name, column in vars(replace(record.runs, output_checksum=None)).items():
+            np.testing.assert_array_equal(getattr(tables[profile.pk], name), column, name)
         readings = profile.counter_readings.order_by("pk").values_list("n", "counter", "value")
         counters = record.counters
         assert list(readings) == list(zip(counters.n.tolist(), counters.counter, counters.value.tolist(), strict=True))
+    first = profiles[0].runs.order_by("pk").first()
+    parts = [[getattr(run, f"{part}_ns") for part in PARTS] for run in profiles[0].runs.filter(pass_kind="profile")]
+    assert (first.pass_kind, first.use_ns) == ("clean", None)
+    assert parts[0] == runs.parts_ns[runs.is_profile_pass][0].tolist()
 
 
 def with_record(measurements, at=0, **fields):
@@ -72,10 +73,7 @@ def test_other_sizes_and_clocks_are_kept_and_change_nothing_derived():
     plain, *_ = deliver(sample_measurements(1, 2)).profiles
     record = varied_measurements().profiles[0]
     kept, *_ = deliver(varied_measurements()).profiles
-    runs = kept.runs.order_by("pk")
-    assert len(runs) == 4 * len(record.runs.own)
-    assert [run.size for run in runs] == [None if np.isnan(one) else one for one in record.runs.size]
-    assert [run.clock_mhz for run in runs] == [None if np.isnan(one) else one for one in record.runs.clock_mhz]
+    assert kept.runs.count() == 4 * len(record.runs.own)
     assert (kept.workload.size, kept.workload.size_unit) == (100, "rows")
     for one in (kept, Profile.objects.get(pk=kept.pk)):
         assert one.t1_s == plain.t1_s
@@ -84,36 +82,6 @@ def test_other_sizes_and_clocks_are_kept_and_change_nothing_derived():
     again = Profile.objects.get(pk=kept.pk)
     np.testing.assert_array_equal(again.curves.values, plain.curves.values)
     np.testing.assert_array_equal(again.feature_vector.values, plain.feature_vector.values)
-
-
-def test_counts_of_tasks_are_kept():
-    measurements = sample_measurements(1, 1)
-    runs = measurements.profiles[0].runs
-    counted = np.where(runs.is_profile_pass, 5.0, np.nan)
-    (profile,) = deliver(with_record(measurements, runs=replace(runs, tasks=counted, waits=counted / 5))).profiles
-    kept = {(run.pass_kind, run.tasks, run.waits) for run in profile.runs.all()}
-    assert kept == {("clean", None, None), ("profile", 5, 1)}
-    table = run_tables([profile.pk])[profile.pk]
-    np.testing.assert_array_equal(table.tasks, counted)
-
-
-def test_disturbed_runs_are_kept_and_counted():
-    """The profile says how many; a refit finds the same again."""
-    measurements = sample_measurements(1, 2)
-    runs = measurements.profiles[0].runs
-    flags = np.where(runs.n == 1, 1.0, np.where(runs.n == 2, np.nan, 0.0))
-    disturbed, silent = deliver(with_record(measurements, runs=replace(runs, disturbed=flags))).profiles
-    assert {(run.n, run.disturbed) for run in disturbed.runs.filter(n__lt=4)} == {(1, True), (2, None), (3, False)}
-    np.testing.assert_array_equal(run_tables([disturbed.pk])[disturbed.pk].disturbed, flags)
-    assert (disturbed.run_count, disturbed.disturbed_count) == (len(runs), 6)
-    assert (silent.run_count, silent.disturbed_count) == (len(runs), None)
-    assert 0.0005 < disturbed.standard_error < 0.005  # times are drawn from 1 %
-    Profile.objects.update(run_count=None, disturbed_count=None, standard_error=None)
-    refit()
-    for profile in (disturbed, silent):
-        again = Profile.objects.get(pk=profile.pk)
-        assert (again.run_count, again.disturbed_count) == (profile.run_count, profile.disturbed_count)
-        assert again.standard_error == profile.standard_error
 
 
 def test_a_variation_is_stored_once():
@@ -157,27 +125,21 @@ def test_unknown_counters_and_statuses_are_kept():
     assert rows == {("MY-COUNTER", 7.0, "ok"), ("BR", None, "no-permission")}
 
 
-def deliver_wall_times(kept):
-    """Deliver the kept rows as a dataset has them, which is seconds alone, and return their profile and table."""
+def test_wall_times_that_start_late_or_are_sequential():
+    """As a dataset has them: a late curve has a stand-in for t(1), and one of n = 1 alone has no fit."""
     measurements = sample_measurements(1, 1, decomposed=False, counters=False)
-    runs = measurements.profiles[0].runs
-    runs = replace(runs.take(np.flatnonzero(kept(runs.n))), time_ns=None, parts_ns=None, output_checksum=None)
-    return deliver(with_record(measurements, runs=runs)).profiles[0], runs
-
-
-def test_a_curve_that_starts_late_has_a_stand_in_for_t1():
-    profile, runs = deliver_wall_times(lambda n: n >= 2)
-    assert (profile.t1_is_stand_in, profile.n_min) == (True, 2)
-    assert profile.t1_s == 2 * np.median(runs.time_s[runs.n == 2])
-    assert any("stands in" in warning for warning in profile.warnings)
-    assert profile.runs.values_list("time_ns", "use_ns").first() == (None, None)
-
-
-def test_sequential_profile_has_no_fit():
-    profile, _ = deliver_wall_times(lambda n: n == 1)
-    profile.refresh_from_db()
-    assert profile.fit_error is None
-    assert np.isnan(profile.feature_vector.values).all()
+    runs = replace(measurements.profiles[0].runs, time_ns=None, parts_ns=None, output_checksum=None)
+    late, sequential = (
+        deliver(with_record(measurements, runs=runs.take(np.flatnonzero(kept)))).profiles[0]
+        for kept in (runs.n >= 2, runs.n == 1)
+    )
+    assert (late.t1_is_stand_in, late.n_min) == (True, 2)
+    assert late.t1_s == 2 * np.median(runs.time_s[runs.n == 2])
+    assert any("stands in" in warning for warning in late.warnings)
+    assert late.runs.values_list("time_ns", "use_ns").first() == (None, None)
+    sequential.refresh_from_db()
+    assert sequential.fit_error is None
+    assert np.isnan(sequential.feature_vector.values).all()
 
 
 def test_progress_counts_profiles_and_each_delivery_raises_the_revision_once(monkeypatch):
@@ -208,11 +170,6 @@ def test_second_delivery_with_another_visibility_keeps_the_first(alice, first, w
     second = deliver(sha256=SAME, owner=alice, private=not first)
     assert (second.source.private_to is None) == (word == "public")
     assert f"they are {word} and were not changed" in second.warnings[0]
-
-
-def test_same_bytes_from_nobody_and_from_somebody_are_two_sources(alice):
-    assert deliver(sha256=SAME).source != deliver(sha256=SAME, owner=alice).source
-    assert deliver(sha256=SAME).existing
 
 
 def test_all_or_nothing_when_the_last_step_fails(monkeypatch):
@@ -380,10 +337,6 @@ def killed(work):
     raise KeyboardInterrupt
 
 
-def let_lapse():
-    Source.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_delivery_is_announced_once(heard):
     source = deliver().source
@@ -395,7 +348,7 @@ def test_a_delivery_is_announced_once(heard):
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_process_is_followed_by_another(heard, forgotten):
     assert announce_forgotten() == 0
-    let_lapse()
+    let_lapse(Source.objects)
     assert announce_forgotten() == 1
     assert heard == [forgotten]
     assert announce_forgotten() == 0
@@ -403,7 +356,7 @@ def test_a_killed_process_is_followed_by_another(heard, forgotten):
 
 @pytest.mark.django_db(transaction=True)
 def test_who_was_asleep_leaves_it_to_the_other(heard, forgotten):
-    let_lapse()
+    let_lapse(Source.objects)
     assert Source.objects.get().claim()
     service.announce(forgotten)
     assert heard == []
@@ -412,7 +365,7 @@ def test_who_was_asleep_leaves_it_to_the_other(heard, forgotten):
 @pytest.mark.django_db(transaction=True)
 def test_one_that_takes_its_processes_along_is_not_announced_for_ever(heard, forgotten, caplog):
     Source.objects.update(attempts=MOST_ATTEMPTS + 1)
-    let_lapse()
+    let_lapse(Source.objects)
     announce_forgotten()
     assert heard == []
     assert "was not announced" in caplog.text

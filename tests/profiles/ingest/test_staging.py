@@ -1,17 +1,15 @@
 """The bulk of a delivery is there before the delivery is, and nobody sees it; what is left of a killed one is swept."""
 
 import uuid
-from datetime import timedelta
 
 import numpy as np
 import pytest
-from django.utils import timezone
 
 from profiles.ingest import staging
 from profiles.ingest.service import IngestError
 from profiles.ingest.staging import insert_instances, sweep_abandoned
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves, Source, StagedDelivery
-from tests.profiles.deliveries import deliver, stored_counts
+from tests.profiles.deliveries import deliver, let_lapse, stored_counts
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -28,10 +26,6 @@ def killed_delivery(monkeypatch, measurements=None):
         with pytest.raises(KeyboardInterrupt):
             deliver(measurements or sample_measurements(1, 3), progress=die)
     return StagedDelivery.objects.get()
-
-
-def let_lapse():
-    StagedDelivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def test_nobody_sees_what_is_staged(monkeypatch):
@@ -69,7 +63,7 @@ def test_what_a_killed_process_staged_is_swept_when_its_lease_has_lapsed(monkeyp
     assert Run.objects.exists()
     assert CounterReading.objects.exists()
     assert sweep_abandoned() == 0
-    let_lapse()
+    let_lapse(StagedDelivery.objects)
     monkeypatch.setattr(staging, "INSERTED_AT_ONCE", 50)
     assert sweep_abandoned() == 1
     assert set(stored_counts().values()) == {0}
@@ -80,14 +74,14 @@ def test_the_same_delivery_again_does_not_wait_for_the_sweep(monkeypatch):
     staged = killed_delivery(monkeypatch, measurements)
     profiles = deliver(measurements).profiles
     assert min(profile.pk for profile in profiles) > staged.last_profile
-    let_lapse()
+    let_lapse(StagedDelivery.objects)
     sweep_abandoned()
     assert Run.objects.count() == sum(len(record.runs) for record in measurements.profiles)
 
 
 def test_one_that_slept_for_longer_than_its_lease_stores_nothing(monkeypatch):
     def sleep(done):
-        let_lapse()
+        let_lapse(StagedDelivery.objects)
         assert sweep_abandoned() == 1
 
     with pytest.raises(IngestError, match="exceeded the time limit"):
@@ -101,7 +95,7 @@ def test_the_rows_of_a_stored_profile_are_never_swept():
     before = stored_counts()
     keys = [profile.pk for profile in profiles]
     StagedDelivery.objects.create(first_profile=min(keys), last_profile=max(keys))
-    let_lapse()
+    let_lapse(StagedDelivery.objects)
     assert sweep_abandoned() == 1
     assert stored_counts() == before
 

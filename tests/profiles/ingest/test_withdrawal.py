@@ -1,9 +1,6 @@
 """Deliveries that are taken back: nothing of them is left, and what others measured is as if they had never come."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from profiles.identity.descriptions import differences_of
 from profiles.ingest import withdrawal
@@ -11,7 +8,7 @@ from profiles.ingest.staging import sweep_abandoned
 from profiles.ingest.withdrawal import withdraw, withdrawing
 from profiles.models import Platform, Profile, Revision, Run, Source, StagedDelivery, WithdrawnSource, Workload
 from profiles.moderation import merge_platforms, set_hidden
-from tests.profiles.deliveries import deliver, measured, stored_counts
+from tests.profiles.deliveries import deliver, let_lapse, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -68,15 +65,6 @@ def test_a_public_row_that_only_private_profiles_are_left_of_becomes_their_owner
     assert own.descriptions.count() == 1
 
 
-def test_what_is_public_again_takes_the_private_rows_along(alice, bob):
-    public = deliver(owner=alice)
-    deliver(measured(seed=2), owner=bob, private=True)
-    take_back(public)
-    deliver(measured(seed=3), owner=alice)
-    assert Platform.objects.count() == Workload.objects.count() == 1
-    assert Platform.objects.get().private_to is None
-
-
 def test_a_row_that_has_only_hidden_profiles_left_is_hidden(alice, bob):
     mine = deliver(owner=alice)
     set_hidden(deliver(measured(seed=2), owner=bob).source, True)
@@ -123,6 +111,6 @@ def test_what_a_killed_process_left_of_it_is_unseen_and_swept_by_another(alice, 
         take_back(result)
     assert Profile.objects.get().source == kept.source
     assert Run.objects.exclude(profile__in=Profile.objects.all()).exists()
-    StagedDelivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    let_lapse(StagedDelivery.objects)
     assert sweep_abandoned() == 1
     assert set(Run.objects.values_list("profile", flat=True)) == {kept.profiles[0].pk}

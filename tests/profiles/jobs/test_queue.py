@@ -17,6 +17,7 @@ from predictor.predictions.rankings import RankingQuestion
 from profiles.jobs.queue import enqueue_worker_task, requeue_abandoned_tasks, take_up, work
 from tests.benchmarks.uploads import tarball
 from tests.mpet_site.api_samples import make_user, store
+from tests.profiles.deliveries import let_lapse
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -60,10 +61,6 @@ def let_task_lapse(settings):
     DBTaskResult.objects.update(started_at=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
 
 
-def let_lapse(model):
-    model.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-
-
 def test_without_workers_a_periodic_task_computes_at_once(computation):
     assert {"uploads", "computations", "tasks"} <= {chore.name for chore in registered_periodic_tasks()}
     assert not DBTaskResult.objects.exists()
@@ -76,7 +73,7 @@ def test_without_workers_a_periodic_task_computes_at_once(computation):
 def test_without_workers_it_goes_on_with_what_a_killed_process_left(computation):
     computation.claim()
     assert take_up("computations") == 0
-    let_lapse(Computation)
+    let_lapse(Computation.objects)
     assert take_up("computations") == 1
     assert Computation.objects.get().is_done
 
@@ -123,7 +120,7 @@ def test_what_a_killed_worker_left_is_done_by_the_next_worker_that_is_called(wor
     computation.claim()
     take_up("computations")
     assert not DBTaskResult.objects.exists()
-    let_lapse(Computation)
+    let_lapse(Computation.objects)
     for _ in range(2):
         take_up("computations")
     assert DBTaskResult.objects.count() == 1

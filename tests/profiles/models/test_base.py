@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmarks.models import Upload
 from profiles.models import FeatureVector, held
 from profiles.models.base import is_lapsed
-from tests.profiles.deliveries import deliver
+from tests.profiles.deliveries import deliver, let_lapse
 
 pytestmark = pytest.mark.django_db
 
@@ -20,10 +20,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def work():
     return Upload.objects.create(filename="a.tar.gz", sha256="0" * 64, size_bytes=1)
-
-
-def let_lapse(work):
-    Upload.objects.filter(pk=work.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
 def another(work):
@@ -43,7 +39,7 @@ def test_one_at_a_time_has_work_in_hand(work):
 
 def test_a_lapsed_lease_is_anybodys_and_its_holder_finds_no_row(work):
     assert work.claim()
-    let_lapse(work)
+    let_lapse(Upload.objects)
     assert list(Upload.objects.filter(is_lapsed())) == [work]
     assert work.while_held().exists()  # nobody took it over: what it writes counts
     second = another(work)

@@ -1,8 +1,15 @@
-"""Rows that were stored outside the bounds do not stand in the way of the constraints, and nothing breaks on them."""
+"""What migrations do to rows of earlier versions.
+
+0011: of rows that were stored before descriptions were kept, the earliest delivery that can be seen said it all.
+0014: rows outside the bounds do not stand in the way of the constraints, and nothing breaks on them.
+0018: vendors that were stored in another spelling get their name.
+"""
 
 import json
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
@@ -17,12 +24,13 @@ from profiles.models import (
     Revision,
     Run,
     ScalingCurves,
+    Source,
     Workload,
+    WorkloadDescription,
 )
+from profiles.moderation import set_hidden
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
-
-BEFORE = ("profiles", "0013_announcements")
 
 
 def migrate(*targets) -> None:
@@ -34,7 +42,7 @@ def migrate(*targets) -> None:
 def before_bounds(transactional_db):
     """Five profiles in the database as it was before: without the constraints."""
     deliver_five()
-    migrate(BEFORE)
+    migrate(("profiles", "0013_announcements"))
     yield
     migrate()
 
@@ -145,3 +153,81 @@ def test_the_database_refuses_what_is_outside_and_takes_the_bounds_themselves():
     CounterReading.objects.update(value=1e21)
     Platform.objects.update(threads=65_536, n_max=65_536, max_mhz=100_000, memory_bytes=2**60)
     assert CounterReading.objects.filter(value=1e21).exists()
+
+
+def store_old_spellings() -> None:
+    deliver(measured([sample_platform(), sample_platform(1)]))
+    deliver(measured([sample_platform(vendor="Other")]), owner=None)
+    Platform.objects.filter(slug="machine-0").update(vendor="GenuineIntel", decided={"vendor": "GenuineIntel"})
+    first, last = PlatformDescription.objects.filter(platform__slug="machine-0").order_by("pk")
+    facts = {"vendor": "GenuineIntel", "base_mhz": 1.0}
+    PlatformDescription.objects.filter(pk=first.pk).update(facts=facts)
+    differences = [["vendor", "Intel"], ["base_mhz", 2.0]]
+    PlatformDescription.objects.filter(pk=last.pk).update(differs=True, differences=differences)
+
+
+@pytest.mark.lab
+@pytest.mark.django_db(transaction=True)
+def test_what_was_stored_before_gets_its_name_and_keeps_its_identity():
+    store_old_spellings()
+    identity = Platform.objects.get(slug="machine-0").identity
+    public, _ = Revision.current()
+    try:
+        migrate(("profiles", "0017_measured_under_load"))
+    finally:
+        migrate()
+    platform = Platform.objects.get(slug="machine-0")
+    assert (platform.vendor, platform.decided, platform.identity) == ("Intel", {"vendor": "Intel"}, identity)
+    assert Platform.objects.get(slug="machine-1").vendor == "Example"
+    first, last = PlatformDescription.objects.filter(platform=platform).order_by("pk")
+    assert first.facts == {"vendor": "Intel", "base_mhz": 1.0}
+    assert (last.differs, last.differences) == (True, [["base_mhz", 2.0]])
+    assert Revision.current()[0] == public + 1
+
+
+credit_deliveries = import_module("profiles.migrations.0011_credit_deliveries").credit_deliveries
+
+
+def credited() -> Platform:
+    """The public platform after the migration of rows that know nothing of descriptions."""
+    for model in (PlatformDescription, WorkloadDescription):
+        model.objects.all().delete()
+    for model in (Platform, Workload):
+        model.objects.update(facts_by="")
+    Source.objects.update(deliverer="")
+    credit_deliveries(apps, None)
+    return Platform.objects.get(private_to=None)
+
+
+@pytest.mark.django_db
+def test_the_earliest_delivery_said_what_is_known(alice, bob):
+    first = deliver(measured([sample_platform(vendor="Alice")]), owner=alice).source
+    deliver(measured([sample_platform(vendor="Bob")]), owner=bob)
+    deliver(measured([sample_platform(9, name="own")]), owner=bob, private=True)
+    platform = credited()
+    assert (platform.vendor, platform.facts_by) == ("Alice", f"user:{alice.pk}")
+    assert set(Platform.objects.filter(private_to=bob).values_list("facts_by", flat=True)) == {f"user:{bob.pk}"}
+    assert set(Source.objects.values_list("deliverer", flat=True)) == {f"user:{user.pk}" for user in (alice, bob)}
+    deliver(measured([sample_platform(vendor="Bob")]), owner=bob)
+    platform.refresh_from_db()
+    assert platform.vendor == "Alice"
+    set_hidden(first, True)
+    platform.refresh_from_db()
+    assert (platform.vendor, platform.facts_by) == ("Bob", f"user:{bob.pk}")
+    set_hidden(first, False)
+    platform.refresh_from_db()
+    assert platform.vendor == "Alice"
+
+
+@pytest.mark.django_db
+def test_a_hidden_delivery_is_passed_over(alice):
+    set_hidden(deliver(owner=alice).source, True)
+    deliver()
+    assert credited().facts_by == "operator"
+
+
+@pytest.mark.django_db
+def test_a_platform_without_profiles_came_in_a_dataset_of_the_operator():
+    Platform.objects.create(slug="bare", identity="bare", spelling="bare", name="bare", n_max=4)
+    assert credited().facts_by == "operator"
+    assert not PlatformDescription.objects.exists()
