@@ -135,8 +135,8 @@ def varied(runs: RunTable, sizes=(), clocks=(), growth=lambda size: size) -> Run
     """
     tables = [runs]
     for size in sizes:
-        tables.append(_scaled(runs, growth(size), size=size, checksum=f"of{size:g}"))
-    tables += [_scaled(runs, 2000.0 / clock, clock_mhz=clock) for clock in clocks]
+        tables.append(scaled(runs, growth(size), size=size, checksum=f"of{size:g}"))
+    tables += [scaled(runs, 2000.0 / clock, clock_mhz=clock) for clock in clocks]
     nominal = [np.full(len(table), np.nan) for table in tables]
     columns = {
         name: np.concatenate([getattr(table, name) for table in tables])
@@ -157,10 +157,11 @@ def varied(runs: RunTable, sizes=(), clocks=(), growth=lambda size: size) -> Run
     )
 
 
-def _scaled(runs: RunTable, factor: float, size=None, clock_mhz=None, checksum="abc123") -> RunTable:
-    """Scale every part by the factor, and add the rounding error to the part of useful work."""
+def scaled(runs: RunTable, factor: float, size=None, clock_mhz=None, checksum="abc123") -> RunTable:
+    """Scale every part by the factor, which may depend on the run, and add the rounding error to the useful work."""
+    factor = np.broadcast_to(factor, len(runs))
     time_ns = np.maximum((runs.time_ns * factor).astype(np.int64), 1)
-    parts_ns = np.where(runs.is_profile_pass[:, None], (runs.parts_ns * factor).astype(np.int64), -1)
+    parts_ns = np.where(runs.is_profile_pass[:, None], (runs.parts_ns * factor[:, None]).astype(np.int64), -1)
     parts_ns[:, 0] += np.where(runs.is_profile_pass, runs.n * time_ns - parts_ns.sum(axis=1), 0)
     return replace(
         runs,

@@ -15,31 +15,28 @@ from profiles.judgement.owners import contested_pairs, is_established, judge_pai
 from profiles.models import Platform, Profile, Revision, VerdictChange
 from profiles.moderation import Decision, judge, merge, set_hidden, undo
 from tests.owners import new_account, old_account
-from tests.predictor.conftest import store
-from tests.samples import sample_measurements
+from tests.profiles.deliveries import deliver
+from tests.samples import sample_measurements, scaled
 
 pytestmark = pytest.mark.django_db
 COUNTS, SECOND, DIFFERS = ("", ""), "second", "differs"
 
 
+BENT = lambda n: np.where(n > 1, 0.2, 1.0)  # noqa: E731
+
+
 def slower(measurements, factor):
     """The same with all times that many times as long. The factor may depend on the thread counts."""
-    profiles = []
-    for profile in measurements.profiles:
-        runs = profile.runs
-        factors = factor(runs.n) if callable(factor) else np.full(len(runs), factor)
-        time_ns = (runs.time_ns * factors).astype(np.int64)
-        parts = np.where(runs.parts_ns < 0, -1, (runs.parts_ns * factors[:, None]).astype(np.int64))
-        parts[:, 0] += np.where(runs.is_profile_pass, runs.n * time_ns - parts.sum(axis=1), 0)
-        profiles.append(replace(profile, runs=replace(runs, time_ns=time_ns, time_s=time_ns / 1e9, parts_ns=parts)))
+    profiles = [
+        replace(one, runs=scaled(one.runs, factor(one.runs.n) if callable(factor) else factor))
+        for one in measurements.profiles
+    ]
     return replace(measurements, profiles=profiles)
 
 
-def measure(owner, factor=1.0, label="", decomposed=True, **how):
+def measure(owner, factor=1.0, decomposed=True, **how):
     """The delivery of an owner who measured machine-0 and found it that much slower than it is."""
-    name = label or (owner.username if owner else "operator")
-    measurements = slower(sample_measurements(1, 1, decomposed=decomposed), factor)
-    return store(measurements, label=name, owner=owner, **how).source
+    return deliver(slower(sample_measurements(1, 1, decomposed=decomposed), factor), owner=owner, **how).source
 
 
 def verdict(source):
@@ -59,11 +56,6 @@ def ada():
 @pytest.fixture
 def bob():
     return old_account("bob")
-
-
-@pytest.fixture
-def cyd():
-    return old_account("cyd")
 
 
 @pytest.fixture
@@ -100,99 +92,83 @@ class TestEstablished:
         assert is_established(new_account("ada"))
 
 
-class TestTwoOwners:
-    @pytest.mark.parametrize(("factor", "judge"), [(1.1, SECOND), (0.2, DIFFERS), (5.0, DIFFERS)])
-    def test_the_first_one_counts(self, ada, bob, factor, judge):
-        assert verdicts(measure(ada), measure(bob, factor)) == ["counts", judge]
+# Who measured in this order, how long in relation to the first, and whose measurement counts. eve0 to eve9 are new.
+SEVERAL = {
+    "agreeing": ([("ada", 1.0), ("bob", 1.1)], ["counts", SECOND]),
+    "faster": ([("ada", 1.0), ("bob", 0.2)], ["counts", DIFFERS]),
+    "slower": ([("ada", 1.0), ("bob", 5.0)], ["counts", DIFFERS]),
+    "a bent curve": ([("ada", 1.0), ("bob", BENT)], ["counts", DIFFERS]),
+    "who measured again is still the first": (
+        [("ada", 1.0), ("bob", 1.1), ("ada", 1.2)],
+        ["counts", SECOND, "counts"],
+    ),
+    "a new account's alone": ([("eve0", 1.1)], ["counts"]),
+    "a new account's is displaced": ([("eve0", 1.1), ("ada", 1.0)], [SECOND, "counts"]),
+    "nearest to the median": ([("ada", 1.0), ("bob", 1.2), ("cyd", 1.1)], [SECOND, SECOND, "counts"]),
+    "a third agrees": ([("ada", 1.0), ("bob", 0.2), ("cyd", 0.21)], [DIFFERS, SECOND, "counts"]),
+    "new accounts are no third": (
+        [("ada", 1.0), ("bob", 0.2), *((f"eve{i}", 0.2) for i in range(10))],
+        ["counts", *[DIFFERS] * 11],
+    ),
+    "new accounts displace no new one": (
+        [(f"eve{i}", 0.2 if i else 1.0) for i in range(10)],
+        ["counts", *[DIFFERS] * 9],
+    ),
+    "one vote": ([("ada", 1.0), *(("bob", 0.2 + i / 1000) for i in range(4))], ["counts", *[DIFFERS] * 4]),
+    "of the same distance the first": (
+        [("ada", 1.3), ("bob", 1.2), ("cyd", 1.1), ("dan", 1.0)],
+        [SECOND, "counts", SECOND, SECOND],
+    ),
+}
 
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_whose_measurement_counts(case):
+    measured, expected = SEVERAL[case]
+    accounts = {name: (new_account if name.startswith("eve") else old_account)(name) for name in dict(measured)}
+    assert verdicts(*[measure(accounts[name], factor) for name, factor in measured]) == expected
+
+
+class TestTwoOwners:
     def test_it_says_why(self, ada, bob):
         measure(ada)
         assert verdict(measure(bob, 1.1))[0] == "another owner's measurement of the same pair is used"
-        differing = verdict(measure(bob, 0.2, "again"))
+        differing = verdict(measure(bob, 0.2))
         assert differing == ("0.2 times the time of another owner's measurement of the same pair", DIFFERS)
 
-    def test_who_measured_again_is_still_the_first(self, ada, bob):
-        sources = measure(ada), measure(bob, 1.1), measure(ada, 1.2, "again")
-        assert verdicts(*sources) == ["counts", SECOND, "counts"]
-
-    def test_a_new_accounts_counts_where_there_is_no_other_and_is_displaced(self, ada):
-        first = measure(new_account("eve"), 1.1)
-        assert verdict(first) == COUNTS
-        assert verdicts(first, measure(ada)) == [SECOND, "counts"]
-
-    def test_what_new_accounts_say_is_known_by_their_age_at_the_time(self, ada):
+    @pytest.mark.parametrize("published", [False, True])
+    def test_an_account_is_new_or_not_when_it_becomes_public(self, ada, published):
         eve = new_account("eve")
-        early = measure(eve, 1.1)
+        early = measure(eve, 1.1, private=published)
         grow_old(eve, like=ada)
-        assert verdicts(early, measure(ada)) == [SECOND, "counts"]
+        if published:
+            early.private_to.refresh_from_db()
+            publish_source(early)
+        assert verdicts(early, measure(ada)) == (["counts", SECOND] if published else [SECOND, "counts"])
 
-    def test_the_first_is_who_published_first(self, ada, bob):
+    def test_the_first_is_who_published_first_and_private_measurements_do_not_matter(self, ada, bob):
         early = measure(ada, private=True)
         public = measure(bob, 1.1)
+        assert verdicts(early, public) == ["counts", "counts"]
         publish_source(early)
         assert verdicts(early, public) == [SECOND, "counts"]
-
-    def test_who_publishes_is_new_or_not_at_that_time(self, ada):
-        eve = new_account("eve")
-        early = measure(eve, private=True)
-        grow_old(eve, like=ada)
-        early.private_to.refresh_from_db()
-        publish_source(early)
-        assert verdicts(early, measure(ada)) == ["counts", SECOND]
-
-    def test_private_measurements_do_not_matter(self, ada, bob):
-        assert verdicts(measure(ada, private=True), measure(bob, 0.2)) == ["counts", "counts"]
 
     def test_what_varies_as_much_does_not_differ(self, ada, bob):
         first = measure(ada)
         first.profiles.update(standard_error=0.6)
         assert verdict(measure(bob, 0.2))[1] == SECOND
 
-    def test_a_bent_curve_differs(self, ada, bob):
+    def test_time_alone_is_no_alternative_to_what_is_decomposed_but_has_to_agree(self, ada, bob):
         measure(ada)
-        assert verdict(measure(bob, lambda n: np.where(n > 1, 0.2, 1.0)))[1] == DIFFERS
-
-    def test_time_alone_is_no_alternative_to_what_is_decomposed_but_has_to_agree(self, ada, bob, cyd):
-        measure(ada)
-        fair, wrong = measure(bob, decomposed=False), measure(cyd, 0.2, decomposed=False)
+        fair, wrong = measure(bob, decomposed=False), measure(old_account("cyd"), 0.2, decomposed=False)
         assert verdicts(fair, wrong) == ["counts", DIFFERS]
 
-
-class TestMoreOwners:
-    def test_the_one_nearest_the_median_counts(self, ada, bob, cyd):
-        sources = measure(ada, 1.0), measure(bob, 1.2), measure(cyd, 1.1)
-        assert verdicts(*sources) == [SECOND, SECOND, "counts"]
-
-    def test_a_third_agrees(self, pair, cyd):
-        assert verdicts(*pair) == ["counts", DIFFERS]
-        assert verdicts(*pair, measure(cyd, 0.21)) == [DIFFERS, SECOND, "counts"]
-
-    def test_new_accounts_are_no_third(self, pair):
-        assert verdicts(*pair, *(measure(new_account(f"eve{i}"), 0.2) for i in range(10))) == [
-            "counts",
-            *[DIFFERS] * 11,
-        ]
-
-    def test_ten_new_accounts_displace_no_new_one(self):
-        sources = [measure(new_account(f"eve{i}"), 0.2 if i else 1.0) for i in range(10)]
-        assert verdicts(*sources) == ["counts", *[DIFFERS] * 9]
-
-    def test_an_owner_has_one_vote(self, ada, bob):
-        sources = measure(ada), *(measure(bob, 0.2 + i / 1000, f"bob{i}") for i in range(4))
-        assert verdicts(*sources) == ["counts", *[DIFFERS] * 4]
-
-    def test_nor_do_two_measurements_of_one_owner_contradict_another(self, ada, bob):
+    def test_several_measurements_of_one_owner_or_of_new_accounts_contradict_nobody(self, ada, bob):
         first = measure(ada)
         for i in range(3):
-            measure(bob, 0.2, f"bob{i}")
-        for i in range(3):
+            measure(bob, 0.2)
             measure(new_account(f"eve{i}"), 0.2)
         assert own_reasons(list(first.profiles.select_related("platform", "workload"))) == {}
-
-    def test_of_the_same_distance_the_first_counts(self, ada, bob, cyd):
-        dan = old_account("dan")
-        sources = measure(ada, 1.3), measure(bob, 1.2), measure(cyd, 1.1), measure(dan, 1.0)
-        assert verdicts(*sources) == [SECOND, "counts", SECOND, SECOND]
 
 
 class TestWhatHappensLater:
@@ -231,7 +207,7 @@ class TestWhatHappensLater:
         first = measure(ada)
         whole = sample_measurements(1, 1)
         whole.platforms[0] = replace(whole.platforms[0], name="twin", kernel="Linux 6.12")
-        second = store(slower(whole, 0.2), label="twin", owner=bob).source
+        second = deliver(slower(whole, 0.2), owner=bob).source
         assert second.profiles.get().outlier_judge == ""
         twin, kept = Platform.objects.get(name="twin"), first.profiles.get().platform
         entry, _ = merge(twin, kept, Decision(None, "one machine"))
