@@ -47,7 +47,6 @@ STAGED_RUN_COLUMNS = (
     *PART_COLUMNS,
 )
 STAGED_READING_COLUMNS = ("profile", "n", "repeat", "counter", "value", "status")
-NUMBER_OF_FIELD: dict[type, type] = {models.FloatField: float, models.BigIntegerField: int, models.BooleanField: bool}
 NO_PARTS = (None,) * len(PART_COLUMNS)
 
 
@@ -178,8 +177,8 @@ def _further_column(table: RunTable, name: str) -> list[Any]:
     column = getattr(table, name)
     if column is None:
         return [None] * len(table)
-    number = NUMBER_OF_FIELD[type(Run._meta.get_field(name))]
-    return [None if value is None else number(value) for value in nan_to_null(column)]
+    field: Any = Run._meta.get_field(name)
+    return [field.to_python(value) for value in nan_to_null(column)]
 
 
 def _reading_rows(profile: int, table: CounterTable) -> Iterator[tuple[Any, ...]]:

@@ -6,7 +6,6 @@ docs/decisions/deletions.md explains what is kept, and why.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +15,7 @@ from django.dispatch import Signal
 
 from profiles.identity.descriptions import described_by, restate
 from profiles.identity.matching import MatchingRules, assign_private_slugs
+from profiles.identity.spelling import distinct_identity
 from profiles.ingest.staging import leave_to_sweep, sweep
 from profiles.judgement.owners import contested_pairs, judge_pairs
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
@@ -110,7 +110,7 @@ def _give_own_row(rules: MatchingRules, row: Any, owner: int) -> None:
     original = rules.model.objects.get(pk=row.pk)
     original.pk, original.private_to_id, original.hidden = None, owner, False
     if rules.model.objects.filter(identity=original.identity, private_to=owner).exists():  # with another kind of times
-        original.identity = hashlib.sha256(f"{original.identity} {row.slug}".encode()).hexdigest()
+        original.identity = distinct_identity(original.identity, row.slug)
     original._state.adding = True
     assign_private_slugs([original])
     original.save(force_insert=True)

@@ -109,22 +109,16 @@ def remote_cluster(address: str) -> Cluster:
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         raise ClusterUnusable(f"no Dask scheduler responds at {address}: {error}") from error
     try:
-        check_workers(client)
+        client.wait_for_workers(1, timeout=CONNECT_S)
+        for worker, digest in client.run(code_digest, on_error="return").items():
+            if isinstance(digest, BaseException):
+                raise ClusterUnusable(f"the worker {worker} cannot import MPET: start it in a checkout ({digest})")
+            if digest != code_digest():
+                raise ClusterUnusable(f"the worker {worker} has another version of MPET, whose results may differ")
+    except TimeoutError as error:
+        client.close()
+        raise ClusterUnusable("the scheduler has no worker: start some with `dask worker ADDRESS`") from error
     except ClusterUnusable:
         client.close()
         raise
     return Cluster(client)
-
-
-def check_workers(client: Client) -> None:
-    """Raise ClusterUnusable if there is no worker, or if a worker has another version of the code."""
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_S)
-    except TimeoutError as error:
-        raise ClusterUnusable("the scheduler has no worker: start some with `dask worker ADDRESS`") from error
-    digests = client.run(code_digest, on_error="return")
-    for worker, digest in digests.items():
-        if isinstance(digest, BaseException):
-            raise ClusterUnusable(f"the worker {worker} cannot import MPET: start it in a checkout ({digest})")
-        if digest != code_digest():
-            raise ClusterUnusable(f"the worker {worker} has another version of MPET, whose results may differ")

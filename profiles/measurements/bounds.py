@@ -70,8 +70,6 @@ def spell_bound(number: float) -> str:
 LARGEST_INTEGER = 2**63 - 1  # the largest integer of a database column
 THREAD_COUNT = Range(1, 65_536)
 CLOCK = Range(1, 100_000)
-SIZE_IN_BYTES = Range(0, 2**60)
-PART_OF_TIME = Range(0, LARGEST_INTEGER)
 
 RANGES: dict[str, Range] = {
     **dict.fromkeys(("n", "threads", "physical_cores", "sockets", "numa_nodes", "n_nu", "n_ht", "n_max"), THREAD_COUNT),
@@ -80,13 +78,11 @@ RANGES: dict[str, Range] = {
     "placement": Range(0, THREAD_COUNT.most - 1),  # each CPU number
     **dict.fromkeys(("base_mhz", "max_mhz"), Range(CLOCK.least, CLOCK.most, or_zero=True)),
     "clock_mhz": CLOCK,
-    **dict.fromkeys(("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes"), SIZE_IN_BYTES),
+    **dict.fromkeys(("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes"), Range(0, 2**60)),
     "repeat": Range(0, 2**31 - 1),
     "time_ns": Range(1, 10**16),
     "n * time_ns": Range(1, LARGEST_INTEGER),
-    **dict.fromkeys(
-        ("use_ns", "lock_ns", "imbalance_ns", "creation_ns", "distribution_ns", "switching_ns", "join_ns"), PART_OF_TIME
-    ),
+    **dict.fromkeys(PART_COLUMNS, Range(0, LARGEST_INTEGER)),
     "time_s": Range(1e-18, 1e7),
     "relative time_s": Range(1e-18, 1e18),
     "size": Range(1e-9, 1e18),

@@ -224,27 +224,19 @@ def feature_fits(
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, (curves, nu, ht) in enumerate(zip(profiles, n_nu, n_ht, strict=True)):
         groups.setdefault((curves.n.tobytes(), str(nu), str(ht), curves.decomposed), []).append(index)
-    for rows in groups.values():
-        _fit_alike(fits, [profiles[row] for row in rows], rows, n_nu[rows[0]], n_ht[rows[0]])
+    for rows in groups.values():  # profiles with the same n, breakpoints and kind
+        alike = [profiles[row] for row in rows]
+        n, nu, ht = alike[0].n, n_nu[rows[0]], n_ht[rows[0]]
+        values = np.stack([curves.values for curves in alike])
+        params, rms = fit_curves(n, values[:, 1:].reshape(-1, len(n)), nu, ht, np.tile(GAUSSIAN_SUM, len(rows)))
+        params = params.reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))
+        fits.values[rows] = params.reshape(len(rows), -1)
+        fits.rms[rows] = rms.reshape(len(rows), -1)
+        t1_s = np.array([curves.t1_s for curves in alike])
+        fits.fit_error[rows] = rebuilding_errors(
+            params, n, values[:, 0], t1_s=t1_s, n_nu=nu, n_ht=ht, decomposed=alike[0].decomposed
+        )
     return fits
-
-
-def _fit_alike(
-    fits: FeatureFit, profiles: list[CurveTable], rows: list[int], n_nu: float | None, n_ht: float | None
-) -> None:
-    """Fit profiles with the same n, breakpoints and kind, and store the results in their rows."""
-    n, decomposed = profiles[0].n, profiles[0].decomposed
-    values = np.stack([profile.values for profile in profiles])
-    curves = values[:, 1:].reshape(-1, len(n))
-    params, rms = fit_curves(n, curves, n_nu, n_ht, np.tile(GAUSSIAN_SUM, len(rows)))
-    params = params.reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))
-    fits.values[rows] = params.reshape(len(rows), -1)
-    fits.rms[rows] = rms.reshape(len(rows), -1)
-
-    t1_s = np.array([profile.t1_s for profile in profiles])
-    fits.fit_error[rows] = rebuilding_errors(
-        params, n, values[:, 0], t1_s=t1_s, n_nu=n_nu, n_ht=n_ht, decomposed=decomposed
-    )
 
 
 def rebuilding_errors(

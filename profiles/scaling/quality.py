@@ -132,16 +132,20 @@ def repeat_spread(runs: RunTable) -> RepeatSpread:
     """
     timed = timed_runs(runs)
     n, starts, count = np.unique(timed.n, return_index=True, return_counts=True)
-    mean = np.add.reduceat(timed.time_s, starts) / count
-    squares = np.add.reduceat((timed.time_s - np.repeat(mean, count)) ** 2, starts)
-    deviation_s = np.full(len(count), np.nan)
-    np.sqrt(np.divide(squares, count - 1, out=deviation_s, where=count > 1), out=deviation_s, where=count > 1)
+    _, deviation_s = _means_and_deviations(timed.time_s, starts, count)
     times = np.split(timed.time_s, starts[1:])
     quartiles = np.array([np.percentile(of_n, QUARTILES) for of_n in times]).T
     flags = np.full(len(timed), np.nan) if timed.disturbed is None else timed.disturbed
     is_known = np.add.reduceat(~np.isnan(flags), starts, dtype=np.int64) > 0
     disturbed = np.where(is_known, np.add.reduceat(np.nan_to_num(flags), starts), -1).astype(np.int64)
     return RepeatSpread(n, count, disturbed, deviation_s, *quartiles)
+
+
+def _means_and_deviations(values: FloatArray, starts: IntArray, count: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and the sample standard deviation (NaN for a single value) of groups that follow each other."""
+    mean = np.add.reduceat(values, starts) / count
+    squares = np.add.reduceat((values - np.repeat(mean, count)) ** 2, starts)
+    return mean, np.sqrt(np.divide(squares, count - 1, out=np.full(len(count), np.nan), where=count > 1))
 
 
 class Fault(NamedTuple):
@@ -240,12 +244,9 @@ def _statistics_of_repeats(
     new = (np.diff(profile) != 0) | (np.diff(n) != 0) | (np.diff(is_profile.astype(np.int8)) != 0)
     start = np.flatnonzero(np.append(True, new))
     count = np.diff(np.append(start, len(n)))
-    mean = np.add.reduceat(time_s, start) / count
-    squares = np.add.reduceat((time_s - np.repeat(mean, count)) ** 2, start)
-    variation = np.full(len(start), np.nan)
-    np.divide(np.sqrt(squares / np.maximum(count - 1, 1)), mean, out=variation, where=count > 1)
+    mean, deviation = _means_and_deviations(time_s, start, count)
     median_s = (time_s[start + (count - 1) // 2] + time_s[start + count // 2]) / 2
-    return profile[start], n[start], count, median_s, variation
+    return profile[start], n[start], count, median_s, deviation / mean
 
 
 def _describe_fault(fault: Fault) -> str:
