@@ -6,6 +6,8 @@ show (nothing shows them; uids are random), the answer to the same bytes from so
 answers when somebody has the same thing privately.
 """
 
+import re
+
 import pytest
 
 from profiles.models import Platform, Profile, Revision, Source, Workload
@@ -15,25 +17,12 @@ from tests.samples import sample_platform, sample_workload
 pytestmark = pytest.mark.django_db
 
 
-HIDDEN = (
-    "id",
-    "created_at",
-    "uid",
-    "private_to_id",
-    "source_id",
-    "platform_id",
-    "workload_id",
-    "owner_id",
-    "lease_until",
-)
-
-
 def public_view(user=None) -> dict[str, list[dict]]:
     """All that a viewer can read, less what only counts rows in the order in which they came."""
-    models = (Source, Platform, Workload, Profile)
+    models, hidden = (Source, Platform, Workload, Profile), "id|.*_id|uid|created_at|lease_until"
     found = {model.__name__: model.objects.visible_to(user).order_by("pk").values() for model in models}
     return {
-        model: [{name: value for name, value in row.items() if name not in HIDDEN} for row in rows]
+        model: [{name: value for name, value in row.items() if not re.fullmatch(hidden, name)} for row in rows]
         for model, rows in found.items()
     }
 

@@ -40,11 +40,8 @@ def test_regions_and_serial_rest_of_one_application_add_up_at_each_n():
     assert measured.best == 2
     Profile.objects.first().curves.delete()
     assert measured_program(the_program(program.source)) is None
-
-
-def test_an_older_upload_has_no_serial_rest():
-    program = the_program(store(program_measurements(serial_rest=False)))
-    assert (program.serial_rest, len(program.parts)) == (None, 2)
+    older = the_program(store(program_measurements(serial_rest=False)))
+    assert (older.serial_rest, len(older.parts)) == (None, 2)
 
 
 def test_only_thread_counts_that_all_parts_have_are_added():
@@ -85,19 +82,14 @@ def test_two_programs_of_one_upload_have_addresses_of_their_own():
         assert {part.workload.application for part in find_program(*name.address, None).parts} == {name.name}
 
 
-def test_a_private_program_is_its_owners_alone(ada, bob):
+def test_a_private_program_is_its_owners_alone_and_what_a_moderator_hid_nobodys(ada, bob):
     source = store(program_measurements(), owner=ada, private=True)
     (name,) = programs_by_source([source.pk], ada)[source.pk]
     assert find_program(*name.address, ada) is not None
     assert names(source, bob) == names(source) == []
     assert find_program(*name.address, bob) is find_program(*name.address, None) is None
-
-
-def test_what_a_moderator_hid_is_no_program():
-    source = store(program_measurements())
-    (name,) = programs_by_source([source.pk], None)[source.pk]
     Source.objects.update(hidden=True)
-    assert find_program(*name.address, None) is None
+    assert find_program(*name.address, ada) is None
 
 
 def test_a_workload_leads_to_the_newest_program(ada):

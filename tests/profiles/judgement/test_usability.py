@@ -30,12 +30,7 @@ def curve_values(**rows) -> np.ndarray:
     return values.ravel()
 
 
-BAD_FEATURES = {
-    "inf": np.full(84, np.inf),
-    "beyond": np.full(84, -1e31),
-    "short": np.ones(83),
-    "empty": np.ones(0),
-}
+BAD_FEATURES = (np.full(84, np.inf), np.full(84, -1e31), np.ones(83), np.ones(0))
 BAD_CURVES = {
     "time inf": {"values": curve_values(row0=[1, 1, 1, np.inf])},
     "time 0": {"values": curve_values(row0=[1, 0, 1, 1])},
@@ -51,6 +46,12 @@ BAD_CURVES = {
     "n too few": {"n": np.array([1, 2], dtype=np.int32)},
     "no n": {"n": np.array([], dtype=np.int32)},
 }
+BAD_ROWS = [(FeatureVector, {"values": values}) for values in BAD_FEATURES]  # trust 1: the snapshot refused all rows
+BAD_ROWS += [(ScalingCurves, columns) for columns in BAD_CURVES.values()]
+BAD_ROWS += [(Profile, {"t1_s": t1_s}) for t1_s in (0.0, -1.0, np.inf, 5e-324, 1.7e308)]
+BAD_ROWS += [(Profile, {"n_measured": number}) for number in (0, 3, 5, 2**31 - 1)]
+BAD_ROWS += [(Platform, {"n_max": 0}), (Platform, {"n_max": 2**31 - 1}), (Platform, {"n_nu": 0})]
+BAD_ROWS += [(Platform, {"n_ht": 2**31 - 1}), (Platform, {"slug": ""}), (Platform, {"slug": "a/b"})]
 
 
 def test_good_profiles_can_be_used(profiles, django_assert_num_queries):
@@ -58,31 +59,18 @@ def test_good_profiles_can_be_used(profiles, django_assert_num_queries):
         assert unusable_profiles(Profile.objects.all()) == {}
 
 
-BAD_COLUMNS = [(Profile, {"t1_s": t1_s}) for t1_s in (0.0, -1.0, np.inf, 5e-324, 1.7e308)]
-BAD_COLUMNS += [(Profile, {"n_measured": number}) for number in (0, 3, 5, 2**31 - 1)]
-BAD_COLUMNS += [(Platform, {"n_max": 0}), (Platform, {"n_max": 2**31 - 1}), (Platform, {"n_nu": 0})]
-BAD_COLUMNS += [(Platform, {"n_ht": 2**31 - 1}), (Platform, {"slug": ""}), (Platform, {"slug": "a/b"})]
-
-
-@pytest.mark.parametrize("values", BAD_FEATURES.values(), ids=BAD_FEATURES)
-def test_features_that_no_fit_has(profiles, values):
-    """trust 1: an infinite element made the snapshot refuse the whole database."""
-    FeatureVector.objects.filter(profile=profiles[0]).update(values=values)
+@pytest.mark.parametrize(("model", "columns"), BAD_ROWS)
+def test_a_row_with_which_nothing_can_be_computed_is_found(profiles, model, columns):
+    first = profiles[0]
+    if model in (Profile, Platform):
+        set_without_checks(model, first.platform_id if model is Platform else first.pk, **columns)
+    else:
+        model.objects.filter(profile=first).update(**columns)
     found = unusable_profiles(Profile.objects.all())
-    assert list(found) == [profiles[0].pk] and "features" in found[profiles[0].pk]
-
-
-@pytest.mark.parametrize("columns", BAD_CURVES.values(), ids=BAD_CURVES)
-def test_curves_that_no_runs_have(profiles, columns):
-    ScalingCurves.objects.filter(profile=profiles[0]).update(**columns)
-    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
-    assert stored_curves(Profile.objects.select_related("curves").get(pk=profiles[0].pk)) is None
-
-
-@pytest.mark.parametrize(("model", "columns"), BAD_COLUMNS, ids=str)
-def test_columns_with_which_nothing_can_be_computed(profiles, model, columns):
-    set_without_checks(model, profiles[0].pk if model is Profile else profiles[0].platform_id, **columns)
-    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
+    assert list(found) == [first.pk]
+    assert ("features" in found[first.pk]) == (model is FeatureVector)
+    if model is ScalingCurves:
+        assert stored_curves(Profile.objects.select_related("curves").get(pk=first.pk)) is None
 
 
 def test_several_faults_are_the_first(profiles):

@@ -119,13 +119,8 @@ def spelled(number: float) -> str:
 @pytest.mark.parametrize(
     ("name", "number", "complaint"),
     [
-        ("threads", 65_536, None),
-        ("threads", 65_537, "threads 65537 is more than 65536"),
         ("base_mhz", 0, None),
         ("base_mhz", 0.5, "base_mhz 0.5 is less than 1 and not 0"),
-        ("clock_mhz", 0, "clock_mhz 0 is less than 1"),
-        ("value", 5e-324, "value 5e-324 is less than 1e-09 and not 0"),
-        ("value", 1.797e308, "value 1.797e+308 is more than 1e+21"),
         ("memory_bytes", 10**400, f"memory_bytes {10**400} is more than {2**60}"),
     ],
 )
@@ -179,8 +174,6 @@ def changed(part: str, column: str, value: object):
     ("part", "column", "value", "reason"),
     [
         ("counters", "value", 1.797e308, "value 1.797e+308 is more than 1e+21"),
-        ("counters", "value", 5e-324, "value 5e-324 is less than 1e-09 and not 0"),
-        ("counters", "value", np.inf, "value inf is more than 1e+21"),
         ("counters", "value", -1.0, "value -1.0 is less than 1e-09 and not 0"),
         ("counters", "n", 65_537, "n 65537 is more than 65536"),
         ("counters", "counter", "x" * 41, "counter is longer than 40 characters"),
@@ -190,11 +183,9 @@ def changed(part: str, column: str, value: object):
         ("runs", "time_ns", 2**59, f"time_ns {2**59} is more than {10**16}"),
         ("runs", "time_ns", 10**16, None),
         ("runs", "size", 5e-324, "size 5e-324 is less than 1e-09"),
-        ("runs", "size", 1.7e308, "size 1.7e+308 is more than 1e+18"),
         ("runs", "clock_mhz", 0.5, "clock_mhz 0.5 is less than 1"),
         ("runs", "tasks", 2.0**63, f"tasks {2.0**63} is more than {2**53}"),
         ("platforms", "threads", 2**31 - 1, "platform 'machine-0': threads 2147483647 is more than 65536"),
-        ("platforms", "max_mhz", 1e9, "platform 'machine-0': max_mhz 1000000000.0 is more than 100000"),
         ("platforms", "memory_bytes", 2**61, f"platform 'machine-0': memory_bytes {2**61} is more than {2**60}"),
         ("platforms", "placement", (0,) * 17, "platform 'machine-0': placement has 17 entries, more than threads = 16"),
         ("platforms", "vendor", "x" * 101, "platform 'machine-0': vendor is longer than 100 characters"),

@@ -47,68 +47,49 @@ def imbalanced(share, time_s=2.0):
     return curves([1, 8], [8.0, time_s], imbalance=[0, share])
 
 
+def case(of, kind, by, said="", machine=NOTHING, *, at=None):
+    return of, machine, at, kind, by, said
+
+
+COUNTED = "of 1000 instructions"
 CASES = {
     # Waiting
-    "imbalance": (counted(imbalanced(0.45), 20), NOTHING, None, "imbalance", "scaling", "45 %"),
-    "locks before the roofline": (LOCKS, MEASURED, point(18e9), "communication", "roofline", "60 ns among 8 threads"),
-    "less does not limit": (imbalanced(WAITING_SHARE - 0.01, 1.5), NOTHING, None, None, "scaling", ""),
-    # Counters
-    "misses": (counted(PARALLEL, MANY_MISSES + 0.1), NOTHING, None, "memory", "counters", "of 1000 instructions"),
-    "some": (
-        counted(PARALLEL, (FEW_MISSES + MANY_MISSES) / 2),
-        NOTHING,
-        None,
-        None,
-        "counters",
-        "of 1000 instructions",
+    "imbalance": case(counted(imbalanced(0.45), 20), "imbalance", "scaling", "45 %"),
+    "locks before the roofline": case(
+        LOCKS, "communication", "roofline", "60 ns among 8 threads", MEASURED, at=point(18e9)
     ),
-    "few": (counted(PARALLEL, FEW_MISSES - 0.1), NOTHING, None, "computation", "counters", "of 1000 instructions"),
-    "hits": (counted(PARALLEL, 0.1, 10 * MANY_MISSES), NOTHING, None, "memory", "counters", "of 1000 instructions"),
-    "none": (counted(PARALLEL, 0), NOTHING, None, "computation", "counters", "of 1000 instructions"),
+    "less does not limit": case(imbalanced(WAITING_SHARE - 0.01, 1.5), None, "scaling"),
+    # Counters
+    "misses": case(counted(PARALLEL, MANY_MISSES + 0.1), "memory", "counters", COUNTED),
+    "some": case(counted(PARALLEL, (FEW_MISSES + MANY_MISSES) / 2), None, "counters", COUNTED),
+    "few": case(counted(PARALLEL, FEW_MISSES - 0.1), "computation", "counters", COUNTED),
+    "hits": case(counted(PARALLEL, 0.1, 10 * MANY_MISSES), "memory", "counters", COUNTED),
+    "none": case(counted(PARALLEL, 0), "computation", "counters", COUNTED),
     # 16 threads on 8 cores that are no faster than 8, of a program that misses no cache.
-    "SMT": (counted(SMT_ALONE, 0.1), MachineFacts(n_ht=8, clock_ratio=1.1), None, "computation", "counters", ""),
-    "time lost": (counted(curves([1, 8], [8.0, 4.0]), 0.1), NOTHING, None, None, "scaling", ""),
-    "no time lost": (counted(curves([1, 8], [8.0, 1.1]), 0.1), NOTHING, None, "computation", "counters", ""),
+    "SMT": case(counted(SMT_ALONE, 0.1), "computation", "counters", "", MachineFacts(n_ht=8, clock_ratio=1.1)),
+    "time lost": case(counted(curves([1, 8], [8.0, 4.0]), 0.1), None, "scaling"),
+    "no time lost": case(counted(curves([1, 8], [8.0, 1.1]), 0.1), "computation", "counters"),
     # Ceilings: bandwidth gains 2 from 1 to 8 threads, arithmetic 8.
-    "near the roof": (counted(PARALLEL, 0.1), MEASURED, point(18e9), "memory", "roofline", "18 GB/s, 90 %"),
-    "far below, few": (counted(PARALLEL, 0.1), MEASURED, point(2e9), "computation", "counters", ""),
-    "far below, many": (counted(PARALLEL, 20), MEASURED, point(2e9), "memory", "counters", ""),
-    "work gains what bandwidth gains": (PARALLEL, MEASURED, None, "memory", "roofline", ""),
-    "more": (IDEAL, MEASURED, None, None, "roofline", "memory bandwidth does not limit it"),
-    "locks move lines": (
-        curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.1]),
-        MEASURED,
-        None,
-        None,
-        "scaling",
-        "",
+    "near the roof": case(counted(PARALLEL, 0.1), "memory", "roofline", "18 GB/s, 90 %", MEASURED, at=point(18e9)),
+    "far below, few": case(counted(PARALLEL, 0.1), "computation", "counters", "", MEASURED, at=point(2e9)),
+    "far below, many": case(counted(PARALLEL, 20), "memory", "counters", "", MEASURED, at=point(2e9)),
+    "work gains what bandwidth gains": case(PARALLEL, "memory", "roofline", "", MEASURED),
+    "more": case(IDEAL, None, "roofline", "memory bandwidth does not limit it", MEASURED),
+    "locks move lines": case(
+        curves([1, 8], [8.0, 4.0], imbalance=[0, 0], lock=[0, 0.1]), None, "scaling", "", MEASURED
     ),
     # Redundancy beyond what clock and SMT threads explain
-    "unexplained": (GROWING, MachineFacts(n_ht=8, clock_ratio=1.3), None, "memory", "scaling", ""),
-    "by the clock": (GROWING, MachineFacts(n_ht=8, clock_ratio=1.7), None, None, "scaling", ""),
-    "by SMT": (GROWING, MachineFacts(n_ht=4, clock_ratio=1.3), None, None, "scaling", ""),
-    "nothing known": (LOST, NOTHING, None, None, "scaling", ""),
-    "virtual": (LOST, MachineFacts(clock_ratio=1.0, virtualised=True), None, None, "scaling", ""),
-    "perfect scaling": (
-        IDEAL,
-        NOTHING,
-        None,
-        None,
-        "scaling",
-        "computation-bound and memory-bound cannot be distinguished",
+    "unexplained": case(GROWING, "memory", "scaling", "", MachineFacts(n_ht=8, clock_ratio=1.3)),
+    "by the clock": case(GROWING, None, "scaling", "", MachineFacts(n_ht=8, clock_ratio=1.7)),
+    "by SMT": case(GROWING, None, "scaling", "", MachineFacts(n_ht=4, clock_ratio=1.3)),
+    "nothing known": case(LOST, None, "scaling"),
+    "virtual": case(LOST, None, "scaling", "", MachineFacts(clock_ratio=1.0, virtualised=True)),
+    "perfect scaling": case(IDEAL, None, "scaling", "computation-bound and memory-bound cannot be distinguished"),
+    "wall times": case(
+        curves([1, 8], [8.0, 4.0]), None, "scaling", "Wall times alone", replace(MEASURED, clock_ratio=1.0)
     ),
-    "wall times": (
-        curves([1, 8], [8.0, 4.0]),
-        replace(MEASURED, clock_ratio=1.0),
-        None,
-        None,
-        "scaling",
-        "Wall times alone",
-    ),
-    "wall times without a loss": (
+    "wall times without a loss": case(
         curves([1, 2], [8.0, 4.0]),
-        NOTHING,
-        None,
         None,
         "scaling",
         "0 % of thread time at 2 threads is lost: nothing limits it there.",
