@@ -90,6 +90,14 @@ def sample_runs(
     )
 
 
+def runs_of(clean: dict[int, list[float]], profile: dict[int, list[float]] | None = None) -> RunTable:
+    """Return runs with these times in seconds by thread count, in the clean and in the profile pass, without parts."""
+    rows = [(n, False, t) for n, times in clean.items() for t in times]
+    rows += [(n, True, t) for n, times in (profile or {}).items() for t in times]
+    n, is_profile, time_s = (np.array(column) for column in zip(*rows, strict=True))
+    return RunTable(n=n, repeat=np.arange(len(rows)), is_profile_pass=is_profile, time_s=time_s.astype(float))
+
+
 def sample_counters(rng: np.random.Generator, counts=(1, 2, 4, 8, 16)) -> CounterTable:
     level = rng.uniform(1e5, 1e7, len(COUNTERS))
     rows = [(n, name, value * (1 + 0.01 * n)) for n in counts for name, value in zip(COUNTERS, level, strict=True)]

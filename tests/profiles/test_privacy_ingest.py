@@ -139,13 +139,6 @@ def test_the_same_bytes_of_somebody_else_are_not_given_away(alice, bob):
     assert result.warnings == []
 
 
-def test_emulated_measurements_stay_private_when_their_platform_becomes_public(alice):
-    deliver(measured(origin="emulated"), owner=alice)
-    deliver()
-    assert Profile.objects.get(origin="emulated").private_to == alice
-    assert not Profile.objects.public().filter(origin="emulated").exists()
-
-
 def test_deleting_the_owner_deletes_what_was_private(alice):
     deliver()
     everything_of_alice(alice)

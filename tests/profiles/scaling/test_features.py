@@ -14,8 +14,8 @@ from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIV
 from profiles.scaling.runs import scaling_curves
 from tests.paths import ROOT
 from tests.profiles.scaling.datasets import read_runs
-from tests.profiles.scaling.test_runs import decomposed, time_only
-from tests.samples import sample_counters, sample_runs
+from tests.profiles.scaling.test_runs import decomposed
+from tests.samples import runs_of, sample_counters, sample_runs
 
 COUNTS = ((1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16), (1, 2, 4, 16), (1, 16), (1,), (2, 4, 8), (8,))
 BREAKPOINTS = ((4, 8), (None, 8), (4, None), (None, None), (8, 8))
@@ -93,7 +93,7 @@ def test_a_batch_equals_one_by_one_and_an_invalid_curve_never_becomes_zero(seed)
 def test_no_profile_is_no_fit_and_lengths_must_agree():
     assert feature_fits([], [], []).values.shape == (0, 84)
     with pytest.raises(ValueError, match="zip"):
-        feature_fits([scaling_curves(time_only(n1=[1.0]))], [], [None])
+        feature_fits([scaling_curves(runs_of({1: [1.0]}))], [], [None])
 
 
 def test_the_mathematics_and_the_reader_of_datasets_do_not_import_django():

@@ -11,6 +11,7 @@ from profiles.scaling.limits import limit_sentences
 from profiles.scaling.losses import bottlenecks, loss_shares, pop_efficiencies
 from profiles.scaling.names import GAUSSIAN_SUM, RELATIVE_MEASURES
 from profiles.scaling.runs import scaling_curves
+from tests.samples import runs_of
 
 EXTREMES = (1.7976931348623157e308, 1e-310, 5e-324, 0.0, -1.0, 1.0, 1e19)
 COUNTED = sorted({name for pair in RELATIVE_MEASURES.values() for name in pair})
@@ -21,11 +22,6 @@ def no_noise():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def runs(times) -> RunTable:
-    n = np.arange(1, len(times) + 1)
-    return RunTable(n, np.ones(len(n), int), np.zeros(len(n), bool), np.array(times, dtype=np.float64))
 
 
 def counters(rng: np.random.Generator, n: int, repeats: int) -> CounterTable:
@@ -44,7 +40,7 @@ def check_fits(curves, n_nu, n_ht):
 @pytest.mark.parametrize("seed", range(30))
 def test_ratios_of_extreme_counters_are_finite_or_invalid(seed):
     rng = np.random.default_rng(seed)
-    curves = scaling_curves(runs([4.0, 2.0, 1.5, 1.2]), counters(rng, 4, 1 + seed % 3))
+    curves = scaling_curves(runs_of({1: [4.0], 2: [2.0], 3: [1.5], 4: [1.2]}), counters(rng, 4, 1 + seed % 3))
     assert not np.isinf(curves.values).any()
     check_fits([curves, curves], [2, None], [3, None])
 
@@ -59,7 +55,7 @@ def test_ratios_of_extreme_counters_are_finite_or_invalid(seed):
     ],
 )
 def test_times_without_measure_are_finite_or_invalid(times):
-    curves = scaling_curves(runs(times))
+    curves = scaling_curves(runs_of({n: [time_s] for n, time_s in enumerate(times, 1)}))
     assert not np.isinf(curves.values[1:]).any()
     check_fits([curves], [2], [4])
 

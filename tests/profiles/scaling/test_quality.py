@@ -8,15 +8,7 @@ import pytest
 
 from profiles.measurements import Measurements, ProfileRecord, RunTable
 from profiles.scaling.quality import MEASURED_ONCE, find_faults, quality_warnings, repeat_spread, repeat_summary
-from tests.samples import sample_measurements, sample_platform, sample_workload
-
-
-def runs(clean: dict[int, list[float]], profile: dict[int, list[float]] | None = None) -> RunTable:
-    """Times in seconds by thread count, in the clean and in the profile pass."""
-    rows = [(n, False, t) for n, times in clean.items() for t in times]
-    rows += [(n, True, t) for n, times in (profile or {}).items() for t in times]
-    n, is_profile, time_s = (np.array(column) for column in zip(*rows, strict=True))
-    return RunTable(n=n, repeat=np.arange(len(rows)), is_profile_pass=is_profile, time_s=time_s)
+from tests.samples import runs_of, sample_measurements, sample_platform, sample_workload
 
 
 def delivery(*tables: RunTable, platforms: int = 1, workloads: int = 1) -> Measurements:
@@ -54,10 +46,10 @@ def test_disturbed_repeats_are_counted_once_for_all_sections():
 
 def test_few_repeats_say_how_far_they_tell_a_time():
     """Two that differ by 2 % each: the error is 1 %, and 90 % are within 1.645 times as much."""
-    lines = quality_warnings(delivery(runs({1: [1.0, np.exp(0.02)], 2: [0.5, 0.5 * np.exp(0.02)]})))
+    lines = quality_warnings(delivery(runs_of({1: [1.0, np.exp(0.02)], 2: [0.5, 0.5 * np.exp(0.02)]})))
     assert lines[-1] == "with 2 repeats, 90 % intervals of times are about ±1.6 % (median of the workloads)"
-    assert not any("intervals of times" in line for line in quality_warnings(delivery(runs(QUIET))))
-    once = quality_warnings(delivery(runs({1: [1.0], 2: [0.5]})))
+    assert not any("intervals of times" in line for line in quality_warnings(delivery(runs_of(QUIET))))
+    once = quality_warnings(delivery(runs_of({1: [1.0], 2: [0.5]})))
     assert once[-1] == MEASURED_ONCE
 
 
@@ -90,20 +82,20 @@ SAID = {
 @pytest.mark.parametrize("case", SAID)
 def test_what_is_said_of_one_profile(case):
     passes, warnings = SAID[case]
-    assert run_warnings(runs(*passes)) == warnings
+    assert run_warnings(runs_of(*passes)) == warnings
 
 
 def test_order_of_rows_does_not_matter():
-    table = runs(QUIET | {8: [0.2, 0.3, 0.4]}, {1: [1.5]})
+    table = runs_of(QUIET | {8: [0.2, 0.3, 0.4]}, {1: [1.5]})
     order = np.random.default_rng(0).permutation(len(table))
     mixed = RunTable(table.n[order], table.repeat[order], table.is_profile_pass[order], table.time_s[order])
     assert run_warnings(mixed) == run_warnings(table) != []
 
 
 def test_one_line_per_workload_and_kind_with_the_worst_platform():
-    noisy = runs({1: [0.8, 1.0, 1.2]})
-    worse = runs({1: [0.5, 1.0, 1.5], 2: [0.8, 1.0, 1.2]})
-    assert quality_warnings(delivery(noisy, runs(QUIET), worse, noisy, platforms=2, workloads=2)) == [
+    noisy = runs_of({1: [0.8, 1.0, 1.2]})
+    worse = runs_of({1: [0.5, 1.0, 1.5], 2: [0.8, 1.0, 1.2]})
+    assert quality_warnings(delivery(noisy, runs_of(QUIET), worse, noisy, platforms=2, workloads=2)) == [
         "app0/section0: the coefficient of variation is 50.0 % at n = 1 on machine-1, "
         "and at 2 more thread counts of 2 machines",
         "app0/section1: the coefficient of variation is 20.0 % at n = 1 on machine-1",
@@ -111,7 +103,7 @@ def test_one_line_per_workload_and_kind_with_the_worst_platform():
 
 
 def test_virtual_platforms():
-    quiet = delivery(runs(QUIET))
+    quiet = delivery(runs_of(QUIET))
     virtual = [sample_platform(p, virtualised=True) for p in range(3)]
     assert quality_warnings(replace(quiet, platforms=virtual[:1])) == [
         "machine machine-0 is virtualised: other virtual machines on its host may affect its times"

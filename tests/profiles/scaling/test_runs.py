@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from profiles.measurements import CounterTable, RunTable
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import reconstruct, scaling_curves
-from tests.samples import sample_counters, sample_runs
-
-
-def time_only(**times_by_n) -> RunTable:
-    """time_only(n1=[12.0], n4=[3.9, 4.1])"""
-    rows = [(int(n[1:]), repeat, time) for n, times in times_by_n.items() for repeat, time in enumerate(times, 1)]
-    n, repeat, time_s = (np.array(column) for column in zip(*rows, strict=True))
-    return RunTable(n=n, repeat=repeat, is_profile_pass=np.zeros(len(n), bool), time_s=time_s.astype(float))
+from tests.samples import runs_of, sample_counters, sample_runs
 
 
 def decomposed(*rows) -> RunTable:
@@ -81,11 +74,11 @@ def test_a_decomposed_profile_worked_by_hand():
 
 @pytest.mark.parametrize(("times", "median"), [([4.1], 4.1), ([5.0, 3.0], 4.0), ([9.0, 1.0, 2.0], 2.0)])
 def test_time_is_the_median_of_the_repeats(times, median):
-    assert scaling_curves(time_only(n1=[12.0], n4=times)).time_s.tolist() == [12.0, median]
+    assert scaling_curves(runs_of({1: [12.0], 4: times})).time_s.tolist() == [12.0, median]
 
 
 def test_a_time_only_profile_counts_every_loss_as_redundancy():
-    curves = scaling_curves(time_only(n1=[12.0], n4=[4.0], n2=[6.5]))
+    curves = scaling_curves(runs_of({1: [12.0], 4: [4.0], 2: [6.5]}))
     assert curves.n.tolist() == [1, 2, 4]
     np.testing.assert_allclose(curves.redundancy, [1, 13 / 12, 4 / 3], rtol=1e-15)
     assert curves.utilisation.tolist() == [1, 1, 1]
@@ -110,18 +103,18 @@ def test_where_no_profile_run_is_the_parts_and_the_redundancy_are_invalid():
 
 
 def test_a_late_start_has_a_stand_in_for_t1_and_is_not_sequential():
-    curves = scaling_curves(time_only(n8=[2.0], n16=[1.5]))
+    curves = scaling_curves(runs_of({8: [2.0], 16: [1.5]}))
     assert (curves.t1_s, curves.t1_is_stand_in, curves.sequential) == (16.0, True, False)
     assert curves.redundancy.tolist() == [1, 1.5]
     assert curves.warnings == ("no run at n = 1: t(8) * 8 stands in for t(1)",)
-    alone, late = scaling_curves(time_only(n1=[2.0, 2.2])), scaling_curves(time_only(n8=[2.0]))
+    alone, late = scaling_curves(runs_of({1: [2.0, 2.2]})), scaling_curves(runs_of({8: [2.0]}))
     assert (alone.sequential, alone.t1_s, alone.redundancy.tolist()) == (True, 2.1, [1])
     assert (late.sequential, late.t1_s) == (False, 16.0)
 
 
 def test_a_profile_needs_runs_and_parts_and_has_only_known_curves():
     with pytest.raises(KeyError, match="time_s"):
-        scaling_curves(time_only(n1=[1.0])).curve("time_s")
+        scaling_curves(runs_of({1: [1.0]})).curve("time_s")
     none = np.array([], dtype=np.int64)
     with pytest.raises(ValueError, match="at least one run"):
         scaling_curves(RunTable(n=none, repeat=none, is_profile_pass=none.astype(bool), time_s=none.astype(float)))
@@ -141,7 +134,7 @@ def test_thread_time_beyond_64_bits_does_not_overflow():
 
 
 def test_relative_measures_are_ratios_of_medians():
-    runs = time_only(n1=[2.0], n2=[1.0])
+    runs = runs_of({1: [2.0], 2: [1.0]})
     table = counters(
         (1, "INSTR", 1000, "ok"),
         (1, "INSTR", 2000, "multiplexed"),
@@ -159,33 +152,22 @@ def test_relative_measures_are_ratios_of_medians():
     assert all(np.isnan(curves.curve(name)).all() for name in list(RELATIVE_MEASURES)[3:])
 
 
-ONE = time_only(n1=[1.0])
+INSTR, BR = (1, "INSTR", 1000, "ok"), (1, "BR", 100, "ok")
+UNUSABLE = ("unsupported", "no-permission", "not-scheduled")
+READINGS = {
+    "statuses": ([INSTR, BR, *((1, "BR", 900, status) for status in UNUSABLE)], "BR/INSTR", [0.1]),
+    "a denominator 0": ([(1, "LLC-LDM", 0, "ok"), (1, "L1-LD", 10, "ok")], "L1-LD/LLC-LDM", [np.nan]),
+    "a numerator 0": ([BR, (1, "BR-M", 0, "ok")], "BR-M/BR", [0]),
+    "LIKWID's names": ([BR, (1, "instructions", 1000, "ok")], "BR/INSTR", [0.1]),
+    "infinite": ([BR, (1, "INSTR", np.inf, "ok")], "BR/INSTR", [np.nan]),
+    "none of this n": ([(1, "INSTR", 5, "unsupported"), (2, *BR[1:])], "BR/INSTR", [np.nan]),
+}
 
 
-@pytest.mark.parametrize("status", ["unsupported", "no-permission", "not-scheduled"])
-def test_a_reading_counts_by_its_status_whatever_its_value(status):
-    table = counters((1, "INSTR", 1000, "ok"), (1, "BR", 100, "ok"), (1, "BR", 900, status))
-    curves = scaling_curves(ONE, table)
-    assert curves.curve("BR/INSTR").tolist() == [0.1]
-    assert curves.sequential
-
-
-def test_readings_none_of_which_counts_give_no_relative_measure():
-    table = counters((1, "INSTR", 5.0, "unsupported"), (1, "CYCLES", np.inf, "ok"), (2, "BR", 1.0, "ok"))
-    curves = scaling_curves(time_only(n1=[8.0]), table)
-    assert all(np.isnan(curves.curve(name)).all() for name in RELATIVE_MEASURES)
-
-
-def test_a_zero_denominator_is_invalid_and_a_zero_numerator_is_zero():
-    table = counters((1, "LLC-LDM", 0, "ok"), (1, "L1-LD", 10, "ok"), (1, "BR", 10, "ok"), (1, "BR-M", 0, "ok"))
-    curves = scaling_curves(ONE, table)
-    assert np.isnan(curves.curve("L1-LD/LLC-LDM")).all()
-    assert curves.curve("BR-M/BR").tolist() == [0]
-
-
-def test_likwid_names_are_known():
-    table = counters((1, "instructions", 1000, "ok"), (1, "BR", 100, "ok"))
-    assert scaling_curves(ONE, table).curve("BR/INSTR").tolist() == [0.1]
+@pytest.mark.parametrize("case", READINGS)
+def test_which_readings_count(case):
+    readings, name, expected = READINGS[case]
+    np.testing.assert_array_equal(scaling_curves(runs_of({1: [1.0]}), counters(*readings)).curve(name), expected)
 
 
 @settings(deadline=None)
