@@ -29,7 +29,13 @@ CONFIDENCE = 1.645  # half-width of a 90 % interval in standard errors
 MEASURED_ONCE = (
     "everything was measured once: the noise of its times is estimated from repeated measurements, here or elsewhere"
 )
-KINDS = ("variation", "growth", "overhead", "repeats")
+FAULTS = (  # kinds of faults
+    "the coefficient of variation is {percent:.1f} % at n = {n}",
+    "t(n) grows by {percent:.1f} % to n = {n}",
+    "the profile pass takes {value:.2f} times as long as the clean pass at n = {n}",
+    f"fewer than {MIN_REPEATS} repeats: {{value:.0f}} at n = {{n}}",
+)
+FEW_REPEATS = 3  # index into FAULTS
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,7 @@ def _means_and_deviations(values: FloatArray, starts: IntArray, count: IntArray)
 
 
 class Fault(NamedTuple):
-    """A suspicious value of one profile at one n. `kind` is an index into KINDS."""
+    """A suspicious value of one profile at one n. `kind` is an index into FAULTS."""
 
     kind: int
     profile: int
@@ -158,7 +164,11 @@ class Fault(NamedTuple):
 
     @property
     def badness(self) -> float:
-        return -self.value if KINDS[self.kind] == "repeats" else self.value
+        return -self.value if self.kind == FEW_REPEATS else self.value
+
+    @property
+    def sentence(self) -> str:
+        return FAULTS[self.kind].format(percent=100 * self.value, value=self.value, n=self.n)
 
 
 def quality_warnings(measurements: Measurements) -> list[str]:
@@ -189,7 +199,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
         platform = measurements.platforms[profiles[worst.profile].platform].name
         where = f" on {platform}" if len(measurements.platforms) > 1 else ""
         more = _describe_further(len(group) - 1, len({fault.profile for fault in group}) - 1)
-        lines.append(f"{measurements.workloads[workload].name}: {_describe_fault(worst)}{where}{more}")
+        lines.append(f"{measurements.workloads[workload].name}: {worst.sentence}{where}{more}")
     doubts = [*_trust_warnings(measurements), *_virtual_warnings(measurements)]
     return [*_disturbance_warnings(measurements), *lines, *doubts]
 
@@ -215,7 +225,7 @@ def find_faults(tables: Sequence[RunTable]) -> list[Fault]:
     grows = np.flatnonzero((np.diff(profile_of_t) == 0) & (growth > MAX_GROWTH))
     varied = first & (variation > MAX_VARIATION)
     few = first & (count < MIN_REPEATS)
-    faults: tuple[tuple[IntArray, IntArray, FloatArray | IntArray], ...] = (  # in the order of KINDS
+    faults: tuple[tuple[IntArray, IntArray, FloatArray | IntArray], ...] = (  # in the order of FAULTS
         (profile[varied], n[varied], variation[varied]),
         (profile_of_t[grows + 1], n_of_t[grows + 1], growth[grows]),
         (profile[slow + 1], n[slow + 1], overhead[slow]),
@@ -247,17 +257,6 @@ def _statistics_of_repeats(
     mean, deviation = _means_and_deviations(time_s, start, count)
     median_s = (time_s[start + (count - 1) // 2] + time_s[start + count // 2]) / 2
     return profile[start], n[start], count, median_s, deviation / mean
-
-
-def _describe_fault(fault: Fault) -> str:
-    kind, n, value = KINDS[fault.kind], fault.n, fault.value
-    if kind == "variation":
-        return f"the coefficient of variation is {100 * value:.1f} % at n = {n}"
-    if kind == "growth":
-        return f"t(n) grows by {100 * value:.1f} % to n = {n}"
-    if kind == "overhead":
-        return f"the profile pass takes {value:.2f} times as long as the clean pass at n = {n}"
-    return f"fewer than {MIN_REPEATS} repeats: {value:.0f} at n = {n}"
 
 
 def _describe_further(counts: int, profiles: int) -> str:

@@ -41,7 +41,9 @@ def migrate(*targets) -> None:
 @pytest.fixture
 def before_bounds(transactional_db):
     """Five profiles in the database as it was before: without the constraints."""
-    deliver_five()
+    workloads = [sample_workload(index) for index in range(5)]
+    deliver(measured([sample_platform()], workloads))
+    deliver(measured([sample_platform(1)], workloads[:1]))
     migrate(("profiles", "0013_announcements"))
     yield
     migrate()
@@ -72,12 +74,6 @@ def spoil() -> None:
     ):
         CounterReading.objects.filter(pk=reading.pk).update(value=value)
     Run.objects.filter(profile__workload__name="app1/section1").update(time_s=1e300)
-
-
-def deliver_five() -> None:
-    workloads = [sample_workload(index) for index in range(5)]
-    deliver(measured([sample_platform()], workloads))
-    deliver(measured([sample_platform(1)], workloads[:1]))
 
 
 @pytest.mark.lab

@@ -214,17 +214,19 @@ def test_the_order_of_deliveries_decides_and_telling_anew_changes_nothing(alice,
         assert (*facts(), Platform.objects.get().facts_by, differing()) == before
 
 
-def test_describing_takes_as_many_queries_for_few_as_for_many(alice, bob):
+def test_matching_and_describing_take_as_many_queries_for_few_as_for_many(alice, bob):
+    describe()  # the workload
     queries = []
     for size in (2, 60):
-        names = [f"{size}-{index}" for index in range(size)]
+        names, counts = [f"{size}-{index}" for index in range(size)], []
         for owner in (alice, bob):
             platforms = [sample_platform(name=name, vendor=owner.username) for name in names]
             delivery = measured(platforms)
             delivery = replace(delivery, profiles=delivery.profiles[:1])
             with CaptureQueriesContext(connection) as captured:
                 source = deliver(delivery, owner=owner).source
+            counts.append(len([query for query in captured if not query["sql"].startswith("INSERT")]))
         with CaptureQueriesContext(connection) as hiding:
             set_hidden(source, True)
-        queries.append((len(captured), len(hiding)))
+        queries.append((*counts, len(hiding)))
     assert queries[0] == queries[1]

@@ -5,7 +5,6 @@ import pytest
 from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
-from profiles.identity import matching
 from profiles.ingest import service, staging
 from profiles.ingest.derivation import refit, run_tables
 from profiles.ingest.service import IngestError, announce_forgotten, delivered
@@ -289,20 +288,6 @@ def test_queries_are_by_the_batch_not_by_the_row():
     many_rows, many = rows_and_queries(more)
     assert many_rows == 4 * few_rows
     assert many - few <= (many_rows - few_rows) / 50
-
-
-def test_matching_takes_as_many_queries_for_few_as_for_many():
-    queries = []
-    for size in (2, 40):
-        with CaptureQueriesContext(connections[DEFAULT_DB_ALIAS]) as captured:
-            platforms = [sample_platform(size * 100 + index) for index in range(size)]
-            matching.match_rows(
-                matching.PLATFORM_RULES,
-                [Platform(name=one.name, cpu_model=one.cpu_model, threads=16, n_max=16) for one in platforms],
-                matching.MatchingNotes(),
-            )
-        queries.append(len([query for query in captured if not query["sql"].startswith("INSERT")]))
-    assert queries[0] == queries[1]
 
 
 @pytest.fixture

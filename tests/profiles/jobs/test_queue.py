@@ -20,12 +20,7 @@ from tests.mpet_site.api_samples import make_user, store
 from tests.profiles.deliveries import let_lapse
 from tests.samples import sample_measurements
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _folder(settings, tmp_path):
-    settings.MEDIA_ROOT = tmp_path / "media"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
 
 
 @pytest.fixture
