@@ -17,6 +17,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Case, When
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.identity.matching import slug_base
@@ -131,13 +132,14 @@ def _named(uid: UUID, applications: Sequence[str]) -> list[ProgramName]:
     return list(named.values())
 
 
-def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | None:
-    """Return the program, or None if the user sees no such program."""
-    source = Source.objects.visible_to(user).filter(uid=source_uid).select_related("upload").first()
-    if source is None:
-        return None
+def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
+    """Return the program for a page or the API. Raises Http404 if the user sees no such program."""
+    source = get_object_or_404(Source.objects.visible_to(user).select_related("upload"), uid=source_uid)
     names = programs_by_source([source.pk], user).get(source.pk, [])
-    return next((_program_of(name, source, user) for name in names if name.slug == slug), None)
+    name = next((name for name in names if name.slug == slug), None)
+    if name is None:
+        raise Http404
+    return _program_of(name, source, user)
 
 
 def _program_of(name: ProgramName, source: Source, user: Any) -> ProfiledProgram:
@@ -219,14 +221,6 @@ def program_of_profile(profile: Profile) -> ProfiledProgram:
     """Return the workload of a profile as a program of one part."""
     name = ProgramName(profile.workload.name, profile.source.uid, profile.workload.slug)
     return ProfiledProgram(name, profile.source, (profile,), None)
-
-
-def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
-    """Return the program for a page or the API. Raises Http404 if the user sees no such program."""
-    found = find_program(source_uid, slug, user)
-    if found is None:
-        raise Http404
-    return found
 
 
 def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:

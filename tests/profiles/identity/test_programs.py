@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.http import Http404
 
-from profiles.identity.programs import find_program, measured_program, program_of_workload, programs_by_source
+from profiles.identity.programs import measured_program, program_of_workload, program_or_404, programs_by_source
 from profiles.models import Profile, Source, Workload
 from tests.pages import store_public
 from tests.profiles.deliveries import deliver
@@ -25,7 +26,7 @@ def names(source, viewer=None):
 
 def the_program(source, viewer=None):
     (name,) = programs_by_source([source.pk], viewer)[source.pk]
-    return find_program(*name.address, viewer)
+    return program_or_404(*name.address, viewer)
 
 
 def test_regions_and_serial_rest_of_one_application_add_up_at_each_n():
@@ -79,17 +80,20 @@ def test_two_programs_of_one_upload_have_addresses_of_their_own():
     found = programs_by_source([source.pk], None)[source.pk]
     assert [(name.name, name.slug) for name in found] == [("a b", "a-b"), ("a-b", "a-b-2")]
     for name in found:
-        assert {part.workload.application for part in find_program(*name.address, None).parts} == {name.name}
+        assert {part.workload.application for part in program_or_404(*name.address, None).parts} == {name.name}
 
 
 def test_a_private_program_is_its_owners_alone_and_what_a_moderator_hid_nobodys(ada, bob):
     source = store(program_measurements(), owner=ada, private=True)
     (name,) = programs_by_source([source.pk], ada)[source.pk]
-    assert find_program(*name.address, ada) is not None
+    assert program_or_404(*name.address, ada).name == name
     assert names(source, bob) == names(source) == []
-    assert find_program(*name.address, bob) is find_program(*name.address, None) is None
+    for viewer in (bob, None):
+        with pytest.raises(Http404):
+            program_or_404(*name.address, viewer)
     Source.objects.update(hidden=True)
-    assert find_program(*name.address, ada) is None
+    with pytest.raises(Http404):
+        program_or_404(*name.address, ada)
 
 
 def test_a_workload_leads_to_the_newest_program(ada):
