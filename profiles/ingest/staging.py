@@ -88,7 +88,11 @@ def stage(
         runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
         insert_rows(Run, STAGED_RUN_COLUMNS, runs)
         counted = ((profile.pk, record.counters) for profile, record in pairs if record.counters)
-        readings = (row for key, counters in counted for row in _reading_rows(key, counters))
+        readings = (
+            (key, *row)
+            for key, of in counted
+            for row in zip(of.n.tolist(), of.repeat.tolist(), of.counter, nan_to_null(of.value), of.status, strict=True)
+        )
         insert_rows(CounterReading, STAGED_READING_COLUMNS, readings)
         for rows in derived_rows(instances, derived):
             insert_instances(rows)
@@ -179,14 +183,6 @@ def _further_column(table: RunTable, name: str) -> list[Any]:
         return [None] * len(table)
     field: Any = Run._meta.get_field(name)
     return [field.to_python(value) for value in nan_to_null(column)]
-
-
-def _reading_rows(profile: int, table: CounterTable) -> Iterator[tuple[Any, ...]]:
-    rows = zip(
-        table.n.tolist(), table.repeat.tolist(), table.counter, nan_to_null(table.value), table.status, strict=True
-    )
-    for row in rows:
-        yield (profile, *row)
 
 
 def runs_of_profile(profile: Profile, runs: RunTable, counters: CounterTable | None) -> MeasuredRuns:

@@ -163,15 +163,10 @@ def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str |
     if len(placement) > (threads or THREAD_COUNT.most):
         most = f"threads = {threads}" if threads else spell_bound(THREAD_COUNT.most)
         return f"placement has {len(placement)} entries, more than {most}"
-    worst = next(
-        (
-            complaint
-            for cpu in (min(placement), max(placement))
-            if (complaint := RANGES["placement"].complaint("CPU number", cpu))
-        ),
-        None,
-    )
-    return worst and f"placement: {worst}"
+    for cpu in (min(placement), max(placement)):
+        if complaint := RANGES["placement"].complaint("CPU number", cpu):
+            return f"placement: {complaint}"
+    return None
 
 
 def number_outside(measurements: Measurements) -> str | None:

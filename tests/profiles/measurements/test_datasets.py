@@ -231,22 +231,19 @@ def test_missing_files_and_columns_and_a_file_twice_are_refused(tmp_path):
     refused("column 'threads' is missing")
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe\x00", b"not gzip at all", gzip.compress(b"x" * 10_000, mtime=0)[:-20]]
-)
-def test_broken_packed_runs_are_refused(tmp_path, content):
-    (write(tmp_path) / "runs.csv").unlink()
-    (tmp_path / "runs.csv.gz").write_bytes(content)
-    with pytest.raises(DatasetError) as caught:
-        read_dataset(tmp_path)
-    assert caught.value.member == "runs.csv.gz"
+CUT_SHORT = gzip.compress(b"x" * 10_000, mtime=0)[:-20]
+BROKEN = [("runs.csv.gz", content) for content in (b"", b"\xff\xfe\x00", b"not gzip at all", CUT_SHORT)]
+BROKEN += [("dataset.json", content) for content in (b"", b"{", b"\xff", b"[" * 100_000)]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])
-def test_broken_description_is_refused(tmp_path, content):
-    (write(tmp_path) / "dataset.json").write_bytes(content)
-    with pytest.raises(DatasetError, match="not valid JSON"):
+@pytest.mark.parametrize(("member", "content"), BROKEN)
+def test_broken_files_are_refused(tmp_path, member, content):
+    write(tmp_path)
+    (tmp_path / member.removesuffix(".gz")).unlink()
+    (tmp_path / member).write_bytes(content)
+    with pytest.raises(DatasetError, match="is not valid") as caught:
         read_dataset(tmp_path)
+    assert caught.value.member == member
 
 
 @pytest.mark.parametrize("value", ["-1", "1e-310", "1.797e308", "inf", "-inf", "nan", "-NaN"])

@@ -37,7 +37,7 @@ def test_one_at_a_time_has_work_in_hand(work):
     assert not Upload.objects.unheld().exists()
 
 
-def test_a_lapsed_lease_is_anybodys_and_its_holder_finds_no_row(work):
+def test_a_lapsed_lease_is_anybodys_and_its_holder_finds_no_row_until_it_is_released(work):
     assert work.claim()
     let_lapse(Upload.objects)
     assert list(Upload.objects.filter(is_lapsed())) == [work]
@@ -50,14 +50,8 @@ def test_a_lapsed_lease_is_anybodys_and_its_holder_finds_no_row(work):
     assert not work.release(status="accepted")
     assert second.release(status="rejected")
     assert another(work).status == "rejected"
-
-
-def test_released_work_is_unheld_and_not_lapsed(work):
-    assert work.claim()
-    assert work.release()
     assert list(Upload.objects.unheld()) == [work]
     assert not Upload.objects.filter(is_lapsed()).exists()
-    assert not work.renew()
 
 
 def test_only_rows_that_are_as_expected_are_claimed(work):
