@@ -29,13 +29,13 @@ CONFIDENCE = 1.645  # half-width of a 90 % interval in standard errors
 MEASURED_ONCE = (
     "everything was measured once: the noise of its times is estimated from repeated measurements, here or elsewhere"
 )
-FAULTS = (  # kinds of faults
+FAULT_SENTENCES = (  # one for each kind
     "the coefficient of variation is {percent:.1f} % at n = {n}",
     "t(n) grows by {percent:.1f} % to n = {n}",
     "the profile pass takes {value:.2f} times as long as the clean pass at n = {n}",
     f"fewer than {MIN_REPEATS} repeats: {{value:.0f}} at n = {{n}}",
 )
-FEW_REPEATS = 3  # index into FAULTS
+FEW_REPEATS = 3  # index into FAULT_SENTENCES
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def _means_and_deviations(values: FloatArray, starts: IntArray, count: IntArray)
     return mean, np.sqrt(np.divide(squares, count - 1, out=np.full(len(count), np.nan), where=count > 1))
 
 
-class Fault(NamedTuple):
-    """A suspicious value of one profile at one n. `kind` is an index into FAULTS."""
+class SuspiciousValue(NamedTuple):
+    """A suspicious value of one profile at one n. `kind` is an index into FAULT_SENTENCES."""
 
     kind: int
     profile: int
@@ -168,7 +168,7 @@ class Fault(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        return FAULTS[self.kind].format(percent=100 * self.value, value=self.value, n=self.n)
+        return FAULT_SENTENCES[self.kind].format(percent=100 * self.value, value=self.value, n=self.n)
 
 
 def quality_warnings(measurements: Measurements) -> list[str]:
@@ -190,7 +190,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     everything was measured once: the noise of its times is estimated from repeated measurements, here or elsewhere
     """
     profiles = measurements.profiles
-    grouped: dict[tuple[int, int], list[Fault]] = {}
+    grouped: dict[tuple[int, int], list[SuspiciousValue]] = {}
     for fault in find_faults([profile.runs for profile in profiles]):
         grouped.setdefault((profiles[fault.profile].workload, fault.kind), []).append(fault)
     lines = []
@@ -204,7 +204,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     return [*_disturbance_warnings(measurements), *lines, *doubts]
 
 
-def find_faults(tables: Sequence[RunTable]) -> list[Fault]:
+def find_faults(tables: Sequence[RunTable]) -> list[SuspiciousValue]:
     """Return the suspicious values in the runs of many profiles, by kind, profile and n.
 
     t(n) is the median over the clean runs at n, or over the profile runs if there is no clean run. The coefficient of
@@ -225,14 +225,14 @@ def find_faults(tables: Sequence[RunTable]) -> list[Fault]:
     grows = np.flatnonzero((np.diff(profile_of_t) == 0) & (growth > MAX_GROWTH))
     varied = first & (variation > MAX_VARIATION)
     few = first & (count < MIN_REPEATS)
-    faults: tuple[tuple[IntArray, IntArray, FloatArray | IntArray], ...] = (  # in the order of FAULTS
+    faults: tuple[tuple[IntArray, IntArray, FloatArray | IntArray], ...] = (  # in the order of FAULT_SENTENCES
         (profile[varied], n[varied], variation[varied]),
         (profile_of_t[grows + 1], n_of_t[grows + 1], growth[grows]),
         (profile[slow + 1], n[slow + 1], overhead[slow]),
         (profile[few], n[few], count[few]),
     )
     return [
-        Fault(kind, *row)
+        SuspiciousValue(kind, *row)
         for kind, columns in enumerate(faults)
         for row in zip(*(column.tolist() for column in columns), strict=True)
     ]

@@ -148,7 +148,7 @@ def test_texts_and_placements():
     assert bad_text("architecture", "x" * 50) is None
     assert bad_placement(None, 4) is None
     assert bad_placement(tuple(range(65_536)), None) is None
-    assert bad_placement((65_536,), None) == "placement: CPU number 65536 is more than 65535"
+    assert bad_placement((0, 65_536), None) == "placement: CPU number 65536 is more than 65535"
     assert bad_placement((0,) * 65_537, None) == "placement has 65537 entries, more than 65536"
 
 
