@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.measurements import CounterTable, RunTable
 from profiles.scaling.names import COUNTER_SYNONYMS, CURVE_NAMES, FEATURE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.validity import profile_faults, thinned_positions, valid_values
@@ -111,12 +111,13 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
     runs = runs.own
     if not len(runs):
         raise ValueError("a profile needs at least one run")
-    timed = timed_runs(runs)
-    n, time_s = _medians(timed.n, timed.time_s)
+    chosen = _gives_time(runs)
+    n, time_s = _medians(runs.n[chosen], runs.time_s[chosen])
     fractions, warnings = _fractions(runs, n), []
-    without_clean = np.setdiff1d(n, runs.n[~runs.is_profile_pass])
-    if len(without_clean):
-        warnings.append(f"no clean run at n = {_listed(without_clean)}: t(n) is of the profile runs")
+    without_clean = chosen & runs.is_profile_pass
+    if without_clean.any():
+        n_without = np.unique(runs.n[without_clean])
+        warnings.append(f"no clean run at n = {_listed(n_without)}: t(n) is of the profile runs")
     if fractions is not None and np.isnan(fractions[0]).any():
         warnings.append(f"no profile run at n = {_listed(n[np.isnan(fractions[0])])}: no parts and no redundancy there")
     starts_late = n[0] > 1
@@ -147,16 +148,19 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
 def timed_runs(runs: RunTable) -> RunTable:
     """Return the runs from which t(n) is computed, ascending in n, then time.
 
-    These are the clean runs, and the profile runs at an n without clean runs.
-
     >>> runs = RunTable(np.array([2, 1, 1]), np.array([1, 1, 2]), np.array([True, False, True]), np.array([5.0, 8, 9]))
     >>> timed_runs(runs).time_s.tolist()
     [8.0, 5.0]
     """
     own_runs = runs.own
-    clean = ~own_runs.is_profile_pass
-    rows = np.flatnonzero(clean | ~np.isin(own_runs.n, own_runs.n[clean]))
+    rows = np.flatnonzero(_gives_time(own_runs))
     return own_runs.take(rows[np.lexsort((own_runs.time_s[rows], own_runs.n[rows]))])
+
+
+def _gives_time(runs: RunTable) -> BoolArray:
+    """Return which runs give t(n): the clean runs, and the profile runs at an n without clean runs."""
+    clean = ~runs.is_profile_pass
+    return clean if clean.all() else np.asarray(clean | ~np.isin(runs.n, runs.n[clean]))
 
 
 def _medians(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
