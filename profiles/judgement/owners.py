@@ -96,10 +96,6 @@ class Measurement:
     since: tuple[datetime, int]
     curves: CurveTable
 
-    @property
-    def rank(self) -> tuple[int, int]:
-        return self.row.n_measured, self.row.key
-
 
 OwnersKind = tuple[str, bool]  # the owner, and whether the profile is decomposed
 OwnerVerdict = tuple[str, str]  # the reason and the judge's code, both empty if the measurement counts
@@ -210,7 +206,9 @@ def counting_measurement(measurements: Sequence[Measurement]) -> Measurement:
     established = [one for one in measurements if one.row.is_established]
     votes: dict[str, Measurement] = {}  # by owner, in the order of the owners' first measurements
     for one in sorted(agreed or established or measurements, key=lambda one: one.since):
-        votes[one.row.owner] = max(one, votes.get(one.row.owner, one), key=lambda measured: measured.rank)
+        votes[one.row.owner] = max(
+            one, votes.get(one.row.owner, one), key=lambda measured: (measured.row.n_measured, measured.row.key)
+        )
     voting = list(votes.values())
     if len(voting) < 3 or not (agreed or established):  # new accounts are no majority
         return voting[0]
