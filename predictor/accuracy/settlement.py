@@ -40,29 +40,19 @@ SETTLED_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class Settlement:
-    """The relative errors of a prediction (1 = 100 %), or None if there is nothing to compare.
+def compare_with_measured(answer: dict[str, Any], n: np.ndarray, time_s: np.ndarray) -> dict[str, Any]:
+    """Return the columns of a prediction with the errors of its answer document against a measured curve, over the
+    thread counts that both have.
 
-    `inside` of `points` measured times lie inside the interval.
-    """
+        error_full: mean |t_pred - t| / t;    error_t1: of t(1) alone;    error_scaling: of t(n) / t(least common n)
 
-    full: float | None
-    t1: float | None
-    scaling: float | None
-    points: int
-    inside: int
-
-
-def compare_with_measured(answer: dict[str, Any], n: np.ndarray, time_s: np.ndarray) -> Settlement:
-    """Return the errors of an answer document against a measured curve over the thread counts that both have.
-
-        full: mean |t_pred - t| / t;    t1: of t(1) alone;    scaling: of t(n) / t(least common n)
+    Errors are relative (1 = 100 %), or None if there is nothing to compare. `points_inside` of `points` measured times
+    lie inside the interval.
 
     >>> answer = {"t1_s": 12.0, "curve": [{"n": n, "time_s": 12 / n, "low_s": 9 / n, "high_s": 15 / n,
     ...           "speedup": n} for n in (1, 2)]}
     >>> compare_with_measured(answer, np.array([1, 2, 4]), np.array([10.0, 5.0, 2.0]))
-    Settlement(full=0.2, t1=0.2, scaling=0.0, points=2, inside=2)
+    {'error_full': 0.2, 'error_t1': 0.2, 'error_scaling': 0.0, 'points': 2, 'points_inside': 2}
     """
     points = {point["n"]: point for point in answer["curve"]}
     common = [(points[count], t) for count, t in zip(n.tolist(), time_s.tolist(), strict=True) if count in points]
@@ -70,13 +60,13 @@ def compare_with_measured(answer: dict[str, Any], n: np.ndarray, time_s: np.ndar
     sped = [(1 / point["speedup"], t) for point, t in common if point["speedup"]]
     banded = [(point, t) for point, t in common if point["low_s"] is not None and point["high_s"] is not None]
     t1 = [(answer["t1_s"], t) for count, t in zip(n.tolist(), time_s.tolist(), strict=True) if count == 1]
-    return Settlement(
-        full=_mean_error(timed),
-        t1=_mean_error([pair for pair in t1 if pair[0] is not None]),
-        scaling=_mean_error([(p / sped[0][0], t / sped[0][1]) for p, t in sped]) if len(sped) > 1 else None,
-        points=len(banded),
-        inside=sum(point["low_s"] <= t <= point["high_s"] for point, t in banded),
-    )
+    return {
+        "error_full": _mean_error(timed),
+        "error_t1": _mean_error([pair for pair in t1 if pair[0] is not None]),
+        "error_scaling": _mean_error([(p / sped[0][0], t / sped[0][1]) for p, t in sped]) if len(sped) > 1 else None,
+        "points": len(banded),
+        "points_inside": sum(point["low_s"] <= t <= point["high_s"] for point, t in banded),
+    }
 
 
 def _mean_error(pairs: Iterable[tuple[float, float]]) -> float | None:
@@ -205,25 +195,22 @@ def _fill(prediction: Prediction, profile: Profile) -> bool:
     curves = stored_curves(profile)
     if curves is None:
         return False
-    settlement = compare_with_measured(prediction.answer, curves.n, curves.time_s)
-    if settlement.full is None and settlement.t1 is None and settlement.scaling is None:
+    compared = compare_with_measured(prediction.answer, curves.n, curves.time_s)
+    if all(compared[name] is None for name in ("error_full", "error_t1", "error_scaling")):
         return False
     was_unknown = prediction.answer["measured"] is None and not _was_known_by_another_slug(prediction, profile)
-    doubt = doubt_about(profile, prediction, settlement) if was_unknown else ""
+    error = compared["error_scaling"] if compared["error_full"] is None else compared["error_full"]
+    doubt = doubt_about(profile, prediction, error) if was_unknown else ""
     if prediction.is_settled and (doubt or not was_unknown):
         return False
     prediction.settled_at, prediction.settled_by, prediction.settled_origin = timezone.now(), profile, profile.origin
     prediction.is_blind, prediction.doubt = was_unknown and not doubt, doubt
-    prediction.error_full, prediction.error_t1, prediction.error_scaling = (
-        settlement.full,
-        settlement.t1,
-        settlement.scaling,
-    )
-    prediction.points, prediction.points_inside = settlement.points, settlement.inside
+    for name, value in compared.items():
+        setattr(prediction, name, value)
     return True
 
 
-def doubt_about(profile: Profile, prediction: Prediction, settlement: Settlement) -> str:
+def doubt_about(profile: Profile, prediction: Prediction, error: float | None) -> str:
     """Return the reason to doubt that the measurement is independent of the prediction, or "" if there is none.
 
     Private measurements are never doubted, because only their owner sees the result.
@@ -238,7 +225,6 @@ def doubt_about(profile: Profile, prediction: Prediction, settlement: Settlement
         return str(Prediction.Doubt.ASKED)
     if not source.is_established:
         return str(Prediction.Doubt.NEW_ACCOUNT)
-    error = settlement.scaling if settlement.full is None else settlement.full
     scatter = max(profile.standard_error or 0.0, LEAST_SCATTER)
     is_too_close = error is not None and error < scatter
     return str(Prediction.Doubt.TOO_CLOSE) if is_too_close else ""

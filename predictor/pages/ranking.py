@@ -40,7 +40,7 @@ from predictor.pages.presenting import (
 from predictor.pages.programs import ProgramHome, program_home, workload_home
 from predictor.predictions.feasibility import in_names
 from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
-from predictor.predictions.question import DEFAULT_METHOD, RequestError, UnknownWorkloadName
+from predictor.predictions.question import DEFAULT_METHOD, RequestError, UnknownName
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
@@ -170,7 +170,7 @@ def ranking_page(request: HttpRequest, subject: RankedSubject, ask: Any) -> Http
         question.check_size(request.user)
     except RequestError as error:
         # A workload that predictions may not use, such as an emulated one, still has a page with its profiles.
-        is_page = subject.about is not None and isinstance(error, UnknownWorkloadName)
+        is_page = subject.about is not None and isinstance(error, UnknownName) and error.noun == "workload"
         refusal = shown_refusal(error, request)
         status = 200 if is_page else 422
         return render(request, "predictor/ranking.html", context | {"refusal": refusal}, status=status)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from predictor.core.steps import single_thread
-from predictor.predictions.question import DEFAULT_METHOD, InvalidField, UnknownTargetName, position_named
+from predictor.predictions.question import DEFAULT_METHOD, InvalidField, position_named
 from predictor.predictions.ranking_rows import estimated_rows, row_or_refusal
 from predictor.predictions.rankings import RankingQuestion
 
@@ -69,7 +69,7 @@ class Batch:
                 positions[id(database)] = (
                     list(range(len(database.platforms)))
                     if request.targets is None
-                    else [position_named(name, database, viewer, UnknownTargetName) for name in request.targets]
+                    else [position_named(name, database, viewer, "target") for name in request.targets]
                 )
         return cls(questions, [positions[id(question.snapshot.database)] for question in questions], request)
 

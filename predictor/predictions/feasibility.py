@@ -34,7 +34,6 @@ from predictor.predictions.question import (
     Remedy,
     RequestError,
     UnknownName,
-    UnknownWorkloadName,
     position_named,
     refusal_of_query,
     registered_method,
@@ -179,7 +178,7 @@ def feasible_targets(
         raise InvalidField("method", f"{method} checks one target per request; name a target")
     snapshot, _ = workload_snapshot(workload, user, include_simulated=include_simulated)
     database = snapshot.database
-    index = position_named(workload, database, user, UnknownWorkloadName)
+    index = position_named(workload, database, user)
     has_profile = np.bincount(database.platform_index, minlength=len(database.platforms)) > 0
     has_workload = np.zeros(len(database.platforms), dtype=bool)
     has_workload[database.platform_index[database.rows_of_workload(index)]] = True

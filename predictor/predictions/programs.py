@@ -15,7 +15,6 @@ from predictor.predictions.question import (
     InvalidField,
     NoPrediction,
     PredictionRequest,
-    UnknownTargetName,
     position_named,
 )
 from predictor.predictions.ranking_choice import RankingChoice
@@ -150,7 +149,7 @@ def narrowing_question(question: RankingQuestion, target: str, viewer: Any) -> N
 
     Raises a RequestError if the target is unknown, or if a part cannot be predicted there.
     """
-    position = position_named(target, question.snapshot.database, viewer, UnknownTargetName)
+    position = position_named(target, question.snapshot.database, viewer, "target")
     try:
         row = ranking_row(question, position)
     except methods.PredictionError as error:

@@ -29,6 +29,8 @@ from profiles.measurements import STRATEGIES
 from profiles.models import Platform, Profile, Workload
 
 MOST_THREAD_COUNTS = 4096
+# The fields of a request that take names, and what they name.
+NOUNS = {"workload": "workload", "target": "target machine", "references": "reference machine", "method": "method"}
 
 
 @dataclass(frozen=True)
@@ -66,43 +68,16 @@ class RequestError(Exception):
 
 
 class UnknownName(RequestError):
-    """No row with this slug or name is visible to the viewer, or several rows have the name.
+    """No row with this slug or name is visible to the viewer, or several rows have the name. `request_field` is the
+    field of the request with the name."""
 
-    `request_field` is the field of the request with the name, and `model` the model of the rows.
-    """
-
-    noun = ""
-    request_field = ""
-    model: Any = None
-
-    def __init__(self, name: str, suggestions: Sequence[str]) -> None:
+    def __init__(self, request_field: str, name: str, suggestions: Sequence[str]) -> None:
+        self.request_field = request_field
+        self.noun = NOUNS[request_field]
         self.name = name
         self.suggestions = list(suggestions)
         near = f"; did you mean {', '.join(self.suggestions)}?" if suggestions else ""
         super().__init__(f"no {self.noun} {name!r}{near}")
-
-
-class UnknownWorkloadName(UnknownName):
-    noun = "workload"
-    request_field = "workload"
-    model = Workload
-
-
-class UnknownTargetName(UnknownName):
-    noun = "target machine"
-    request_field = "target"
-    model = Platform
-
-
-class UnknownReferenceName(UnknownName):
-    noun = "reference machine"
-    request_field = "references"
-    model = Platform
-
-
-class UnknownMethodName(UnknownName):
-    noun = "method"
-    request_field = "method"
 
 
 class InvalidSettings(RequestError):
@@ -164,13 +139,13 @@ def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Scenar
     )
     database = snapshot.database
     method = registered_method(request.method)
-    workload = position_named(request.workload, database, viewer, UnknownWorkloadName)
-    target = position_named(request.target, database, viewer, UnknownTargetName)
+    workload = position_named(request.workload, database, viewer)
+    target = position_named(request.target, database, viewer, "target")
     references = None
     if request.references is not None:
         if not request.references:
             raise InvalidField("references", "the list is empty; omit it to use all references")
-        named = {position_named(text, database, viewer, UnknownReferenceName) for text in request.references}
+        named = {position_named(text, database, viewer, "references") for text in request.references}
         references = tuple(sorted(named))
     query = ScenarioQuery(
         workload=workload,
@@ -191,7 +166,7 @@ def workload_snapshot(
     origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     database = snapshot.database
-    index = position_named(workload, database, user, UnknownWorkloadName)
+    index = position_named(workload, database, user)
     if snapshot.is_simulated[database.rows_of_workload(index)].all():
         # The workload was not measured: use simulated profiles alone, if there are any, so that no measurement, such
         # as a private one, has an influence.
@@ -228,26 +203,27 @@ def registered_method(name: str) -> methods.Method[Any]:
     try:
         return methods.get_method(name)
     except methods.UnknownMethod as error:
-        raise UnknownMethodName(name, error.known) from error
+        raise UnknownName("method", name, error.known) from error
 
 
-def position_named(text: str, database: Database, user: Any, error: type[UnknownName]) -> int:
+def position_named(text: str, database: Database, user: Any, request_field: str = "workload") -> int:
     """Return the position of the workload or platform with the slug `text`, or of the only visible one with that name.
+    `request_field` is the field of the request with the text.
 
-    Raises `error`, which also decides between workloads and platforms, or NotReadyYet if the row is newer than the
-    database.
+    Raises UnknownName, or NotReadyYet if the row is newer than the database.
     """
-    slugs = database.workloads if error.model is Workload else database.platforms
+    model: Any = Workload if request_field == "workload" else Platform
+    slugs = database.workloads if model is Workload else database.platforms
     index = slug_index(slugs, text)
     if index is not None:
         return index
-    visible = error.model.objects.visible_to(user)
+    visible = model.objects.visible_to(user)
     named = slugs_of_name(visible, text)
     if len(named) == 1 and (index := slug_index(slugs, named[0])) is not None:
         return index
     if answer_is_outdated() and (named or visible.filter(slug=text).exists()):
         raise NotReadyYet
-    raise error(text, suggestions(visible, text, named))
+    raise UnknownName(request_field, text, suggestions(visible, text, named))
 
 
 def checked_thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:

@@ -8,8 +8,9 @@ of three quarters of the estimates so far.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -55,30 +56,25 @@ KEPT_ESTIMATES = 16  # rankings per snapshot with cached estimates, for further 
 Row = Mapping[str, Any]
 
 
-class AskedRanking(Protocol):
-    """The part of a ranking's question (`rankings.RankingQuestion`) from which its rows are made."""
+@dataclass(frozen=True, eq=False)
+class RankedProgram:
+    """What the rows of a ranking are made from: a program, a method, and the snapshot of the platforms."""
+
+    snapshot: Snapshot
+    parts: ProgramParts
+    method: methods.Method[Any]
+    settings: Any
+    include_simulated: bool
+    origins: tuple[str, ...]
+    n: int | None = None
+    choice: RankingChoice = field(default_factory=RankingChoice)
+    page: int | None = None
+    own_prices: OwnPriceList | None = None  # only set if prices decide which rows are computed
 
     @property
-    def snapshot(self) -> Snapshot: ...
-    @property
-    def parts(self) -> ProgramParts: ...
-    @property
-    def workload(self) -> int: ...
-    @property
-    def method(self) -> methods.Method[Any]: ...
-    @property
-    def settings(self) -> Any: ...
-    @property
-    def n(self) -> int | None: ...
-    @property
-    def choice(self) -> RankingChoice: ...
-    @property
-    def page(self) -> int | None: ...
-    @property
-    def own_prices(self) -> OwnPriceList | None: ...
-
-    def document(self, results: Sequence[Row], refused: Sequence[Row]) -> dict[str, Any]:
-        """Return the ranking of these rows."""
+    def workload(self) -> int:
+        """Return the position of the longest region, which represents the program where a single workload is needed."""
+        return self.parts.regions[0]
 
 
 def check_thread_count(database: Database, target: int, n: int | None) -> None:
@@ -88,7 +84,7 @@ def check_thread_count(database: Database, target: int, n: int | None) -> None:
         raise methods.PredictionError(f"it has only {most} threads")
 
 
-def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
+def ranking_row(question: RankedProgram, target: int) -> dict[str, Any]:
     """Return the row of one platform: the prediction at the fastest n with a credible gain, or at the requested n.
 
     The row has the times of the parts, and the fastest measured time (or the one at the requested n) if the platform
@@ -169,7 +165,7 @@ def origin_of_references(snapshot: Snapshot, workload: int, references: set[str]
     return "simulated" if snapshot.is_simulated[took_part].any() else "measured"
 
 
-def row_or_refusal(question: AskedRanking, target: int) -> Row:
+def row_or_refusal(question: RankedProgram, target: int) -> Row:
     """Return the row of the target, or a refusal, which has a `reason`."""
     try:
         row: Row = nan_to_null(ranking_row(question, target))
@@ -179,10 +175,15 @@ def row_or_refusal(question: AskedRanking, target: int) -> Row:
     return row
 
 
-def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -> Iterator[ComputedStep]:
+def estimated_steps(
+    question: RankedProgram,
+    earlier: Mapping[str, Any] | None,
+    document_of: Callable[[Sequence[Row], Sequence[Row]], dict[str, Any]],
+) -> Iterator[ComputedStep]:
     """Yield steps while the rows are estimated, then one with all estimates, then one step per computed row.
 
-    `earlier` is the document of an earlier step, whose computed rows are kept.
+    `earlier` is the document of an earlier step, whose computed rows are kept. `document_of` makes a document of the
+    rows and the refusals.
     """
     database, before = question.snapshot.database, dict(earlier or {})
     for part, n in estimated_parts(question):
@@ -198,9 +199,7 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
 
     def document() -> dict[str, Any]:
         shown = [row for row in rows if row is not None]
-        return question.document(
-            [row for row in shown if "reason" not in row], [row for row in shown if "reason" in row]
-        )
+        return document_of([row for row in shown if "reason" not in row], [row for row in shown if "reason" in row])
 
     remaining = order.still_to_compute()
     while remaining:
@@ -214,7 +213,7 @@ def estimated_steps(question: AskedRanking, earlier: Mapping[str, Any] | None) -
 class RowOrder:
     """The order of the chosen rows, as `RankingChoice.rows` has it, and which of them are estimates."""
 
-    def __init__(self, question: AskedRanking, rows: list[Row | None]) -> None:
+    def __init__(self, question: RankedProgram, rows: list[Row | None]) -> None:
         self.rows, self.choice = rows, question.choice
         last = RANKED_PER_PAGE * (question.page or 1)
         self.shown = slice(last - RANKED_PER_PAGE, last)
@@ -283,7 +282,7 @@ class RowOrder:
         return [position for position in placed if self.is_chosen[position]][self.shown]
 
 
-def estimated_rows(question: AskedRanking) -> list[Row | None]:
+def estimated_rows(question: RankedProgram) -> list[Row | None]:
     """Return one row per platform of the snapshot: an estimate or a refusal, or None if only the method itself can
     decide.
 
@@ -326,7 +325,7 @@ def estimated_rows(question: AskedRanking) -> list[Row | None]:
     return rows
 
 
-def estimated_parts(question: AskedRanking) -> list[tuple[int, int | None]]:
+def estimated_parts(question: RankedProgram) -> list[tuple[int, int | None]]:
     """Return each part with the thread count at which it is estimated; None is its fastest one."""
     database, parts = question.snapshot.database, question.parts
     asked = [(region, question.n) for region in parts.regions]
@@ -346,7 +345,7 @@ def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> 
     return {"platform": slug, "reason": REFUSAL_REASONS.get(lacks, OTHER_REASON), "lacks": lacks} if lacks else None
 
 
-def kept_estimates(question: AskedRanking, part: int, n: int | None) -> Iterator[EstimatedTimes]:
+def kept_estimates(question: RankedProgram, part: int, n: int | None) -> Iterator[EstimatedTimes]:
     """Yield the method's estimates of a part on all platforms while they are computed, which takes seconds among
     thousands. The last ones are complete. They are cached with the snapshot for a while."""
     database, estimate = question.snapshot.database, question.method.estimate

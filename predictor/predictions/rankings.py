@@ -19,7 +19,6 @@ from predictor.predictions.question import (
     DEFAULT_METHOD,
     InvalidField,
     InvalidSettings,
-    UnknownWorkloadName,
     checked_settings,
     checked_thread_counts,
     position_named,
@@ -33,10 +32,10 @@ from predictor.predictions.ranking_rows import (
     OTHER_REASON,
     REASONS_OF_ORIGIN,
     REFUSAL_REASONS,
+    RankedProgram,
     estimated_steps,
     row_or_refusal,
 )
-from predictor.snapshot.building import Snapshot
 from profiles.models import OwnPriceList
 
 
@@ -154,20 +153,10 @@ class Ranking:
 
 
 @dataclass(frozen=True, eq=False)
-class RankingQuestion:
+class RankingQuestion(RankedProgram):
     """The request to rank a program over all platforms of one snapshot by one method."""
 
     kind: ClassVar[str] = "ranking"
-    snapshot: Snapshot
-    parts: ProgramParts
-    method: methods.Method[Any]
-    settings: Any
-    include_simulated: bool
-    origins: tuple[str, ...]
-    n: int | None = None
-    choice: RankingChoice = field(default_factory=RankingChoice)
-    page: int | None = None
-    own_prices: OwnPriceList | None = None  # only set if prices decide which rows are computed
 
     @classmethod
     def of(
@@ -209,7 +198,7 @@ class RankingQuestion:
         snapshot, origins = workload_snapshot(regions[0], viewer, include_simulated=include_simulated)
 
         def position(slug: str) -> int:
-            return position_named(slug, snapshot.database, viewer, UnknownWorkloadName)
+            return position_named(slug, snapshot.database, viewer)
 
         rest = None if serial_rest is None else position(serial_rest)
         parts = ProgramParts(tuple(map(position, regions)), rest)
@@ -235,11 +224,6 @@ class RankingQuestion:
             choice=RankingChoice(question["filters"], question["by"]) if "page" in question else None,
             page=question.get("page"),
         )
-
-    @property
-    def workload(self) -> int:
-        """Return the position of the longest region, which represents the program where a single workload is needed."""
-        return self.parts.regions[0]
 
     @property
     def part_slugs(self) -> list[str]:
@@ -291,7 +275,7 @@ class RankingQuestion:
         `earlier` is the document of an earlier step; its platforms are not computed again.
         """
         if self.is_estimated:
-            yield from estimated_steps(self, earlier)
+            yield from estimated_steps(self, earlier, self.document)
             return
         database = self.snapshot.database
         results: list[Mapping[str, Any]] = list(earlier["results"]) if earlier else []

@@ -74,8 +74,7 @@ def scaling_answer():
 )
 def test_errors_and_points_inside(given, measured, errors, points):
     found = compare_with_measured(given, np.array(list(measured)), np.array(list(measured.values())))
-    assert (found.full, found.t1, found.scaling) == pytest.approx(errors)
-    assert (found.points, found.inside) == points
+    assert tuple(found.values()) == pytest.approx((*errors, *points))
 
 
 def test_a_later_measurement_settles_what_was_predicted(prediction):
@@ -85,8 +84,7 @@ def test_a_later_measurement_settles_what_was_predicted(prediction):
     assert settled.answer == answer
     curve = Profile.objects.get(source__label="later").curves
     expected = compare_with_measured(answer, curve.n, curve.values[: len(curve.n)])
-    errors = settled.error_full, settled.error_t1, settled.error_scaling
-    assert errors == (expected.full, expected.t1, expected.scaling)
+    assert {name: getattr(settled, name) for name in expected} == expected
     assert (settled.is_blind, settled.settled_origin, settled.points) == (True, "measured", 11)
 
 

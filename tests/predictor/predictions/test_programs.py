@@ -10,7 +10,7 @@ from predictor.core.steps import last_step
 from predictor.predictions import ranking_rows
 from predictor.predictions.next_measurements import next_measurements_document
 from predictor.predictions.programs import narrowing_question, program_facts
-from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
+from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownName
 from predictor.predictions.rankings import RankingQuestion, rank_platforms, summarise_refused
 from predictor.predictions.service import preview_answer
 from profiles.identity.programs import program_or_404, programs_by_source
@@ -162,7 +162,7 @@ def test_the_question_comes_back_from_its_only_spelling(program):
 
 
 def test_what_cannot_be_asked(program):
-    with pytest.raises(UnknownWorkloadName):
+    with pytest.raises(UnknownName):
         RankingQuestion.of(["nothing"])
     with pytest.raises(InvalidField):
         RankingQuestion.of(REGIONS, n=0)

@@ -17,10 +17,7 @@ from predictor.predictions.question import (
     InvalidSettings,
     NoPrediction,
     PredictionRequest,
-    UnknownMethodName,
-    UnknownReferenceName,
-    UnknownTargetName,
-    UnknownWorkloadName,
+    UnknownName,
 )
 from predictor.predictions.service import predict, preview_answer, remove_predictions
 from predictor.snapshot.cache import read_database
@@ -233,32 +230,32 @@ INVALID_N = [[], [0], [-1], [2**21], [True], [1.5], list(range(1, 5000))]
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("field", "name", "error", "suggestion"),
+        ("field", "name", "suggestion"),
         [
-            ("workload", "app0-section9", UnknownWorkloadName, "app0-section0"),
-            ("target", "machin-1", UnknownTargetName, "machine-1"),
-            ("references", "machin-1", UnknownReferenceName, "machine-1"),
-            ("method", "guess", UnknownMethodName, "mpet2020"),
+            ("workload", "app0-section9", "app0-section0"),
+            ("target", "machin-1", "machine-1"),
+            ("references", "machin-1", "machine-1"),
+            ("method", "guess", "mpet2020"),
         ],
     )
-    def test_unknown_names_suggest_near_ones(self, measured, field, name, error, suggestion):
-        with pytest.raises(error, match=suggestion) as caught:
+    def test_unknown_names_suggest_near_ones(self, measured, field, name, suggestion):
+        with pytest.raises(UnknownName, match=suggestion) as caught:
             predict(replace(REQUEST, **{field: ["machine-0", name] if field == "references" else name}))
         assert suggestion in caught.value.suggestions
-        assert caught.value.name == name
+        assert (caught.value.request_field, caught.value.name) == (field, name)
 
     def test_suggestions_are_visible_rows_only(self, measured, owner, django_user_model):
         secret = replace(sample_measurements(1, 1), workloads=[sample_workload(0, name="secret/one")])
         store(secret, "secret", owner, private=True)
         for user, is_seen in ((django_user_model.objects.create_user("other"), False), (owner, True)):
-            with pytest.raises(UnknownWorkloadName) as caught:
+            with pytest.raises(UnknownName) as caught:
                 predict(replace(REQUEST, workload="secret/oen"), user)
             assert any("secret" in suggestion for suggestion in caught.value.suggestions) == is_seen
 
     def test_a_name_that_several_rows_have_is_ambiguous(self, db):
         records = [sample_workload(index, name="same/one", version=str(index)) for index in range(6)]
         store(replace(sample_measurements(3, 6), workloads=records))
-        with pytest.raises(UnknownWorkloadName) as caught:
+        with pytest.raises(UnknownName) as caught:
             predict(replace(REQUEST, workload="same/one"))
         assert len(caught.value.suggestions) == 5
         assert predict(replace(REQUEST, workload=caught.value.suggestions[1])).workload == caught.value.suggestions[1]
