@@ -1,7 +1,5 @@
 """trust 8: what takes longer than a request is computed behind it, once for all who may see the same."""
 
-from dataclasses import replace
-
 import pytest
 
 from predictor.computations import asking
@@ -11,24 +9,14 @@ from predictor.models import Computation
 from predictor.predictions import ranking_rows
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from profiles.jobs.queue import take_up
-from tests.mpet_site.api_samples import make_user, store
-from tests.predictor.computations.conftest import WORKLOAD, store_more
-from tests.samples import sample_measurements, sample_platform
+from tests.mpet_site.api_samples import make_user
+from tests.predictor.computations.conftest import WORKLOAD
 
 pytestmark = pytest.mark.django_db
 
 
 def asked(user=None, workload=WORKLOAD, **choices):
     return ask(RankingQuestion.of(workload, user, **choices), user)
-
-
-def store_secret(owner):
-    own = replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9, name="secret-machine")])
-    return store(own, owner=owner, private=True)
-
-
-def platforms_in(answer):
-    return {row["platform"] for row in answer.document["results"]}
 
 
 def test_what_fits_in_a_request_is_answered_in_it_and_not_stored(database):
@@ -71,39 +59,6 @@ def test_what_the_request_had_time_for_is_kept(database, started, monkeypatch):
     take_up("computations")
     assert len(computed) == 1
     assert asked().document == rank_platforms(WORKLOAD).document()
-
-
-def test_a_private_viewers_computation_is_served_to_nobody_else(database, started):
-    owner, other = make_user("owner"), make_user("other")
-    store_secret(owner)
-    asked(owner)
-    assert Computation.objects.get().private_to == owner
-    take_up("computations")
-    assert any(slug.startswith("secret") for slug in platforms_in(asked(owner)))
-    for user in (other, None):
-        assert asked(user).document is None
-    take_up("computations")
-    assert Computation.objects.count() == 2
-    for user in (other, None):
-        assert asked(user).is_computed
-        assert not any(slug.startswith("secret") for slug in platforms_in(asked(user)))
-
-
-def test_at_a_new_revision_the_answer_of_the_earlier_one_is_outdated(database, started):
-    asked()
-    take_up("computations")
-    earlier = asked().document
-    store_more()
-    answer = asked()
-    assert not answer.is_computed
-    assert answer.is_outdated
-    assert answer.document == earlier
-    assert answer.document["revision"] < RankingQuestion.of(WORKLOAD).snapshot.database.revision
-    take_up("computations")
-    answer = asked()
-    assert answer.is_computed
-    assert "machine-9" in platforms_in(answer)
-    assert Computation.objects.count() == 1  # the earlier one is gone
 
 
 def test_no_more_wait_than_may(database, started, settings):

@@ -79,8 +79,11 @@ def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, publi
     earlier = page(client).context["ranking"]
     store_more()
     response = page(client)
-    assert response.context["ranking"] == earlier
+    assert (response.context["ranking"], response.context["shown"].is_computed) == (earlier, False)
     assert f"Until then the answer of revision {earlier.revision} is shown" in text_of(response)
+    take_up("computations")
+    assert "machine-9" in {row["platform"] for row, _ in page(client).context["rows"]}
+    assert Computation.objects.count() == 1  # the earlier one is gone
 
 
 def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, public, started):
@@ -101,12 +104,16 @@ def test_a_private_viewers_answer_is_shown_to_nobody_else(client, public, starte
     store_private(ada)
     client.force_login(ada)
     page(client)
+    assert Computation.objects.get().private_to == ada
     take_up("computations")
     assert "secret-machine" in page(client).content.decode()
     client.logout()
+    assert not page(client).context["shown"].is_computed
+    take_up("computations")
+    assert Computation.objects.count() == 2
     response = page(client)
+    assert response.context["shown"].is_computed
     assert "secret" not in response.content.decode()
-    assert not response.context["shown"].is_computed
 
 
 def test_when_too_many_wait_page_and_api_say_so(client, public, started, settings):
@@ -119,10 +126,11 @@ def test_when_too_many_wait_page_and_api_say_so(client, public, started, setting
     assert polled(client).status_code == 200
 
 
-def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch):
+def test_what_could_not_be_computed_is_logged_and_said(client, public, started, monkeypatch, caplog):
     page(client)
     monkeypatch.setattr("predictor.predictions.ranking_rows.ranking_row", fail)
-    take_up("computations")
+    assert [take_up("computations") for _ in range(2)] == [1, 0]
+    assert "ZeroDivisionError" in caplog.text
     assert "computation failed" in text_of(page(client))
     assert "hx-get" not in polled(client).content.decode()
     assert "log" in problem_in(client_of().get(API_URL, ASKED), 500)["detail"]

@@ -83,19 +83,6 @@ def test_what_kills_every_process_is_given_up(waiting, monkeypatch):
     assert Computation.objects.get().has_failed
 
 
-def test_what_fails_is_logged_and_said(waiting, monkeypatch, caplog):
-    def fail(question, target):
-        raise ZeroDivisionError("no good")
-
-    monkeypatch.setattr(ranking_rows, "ranking_row", fail)
-    take_up("computations")
-    assert "no good" in caplog.text
-    answer = ask(RankingQuestion.of(WORKLOAD), None)
-    assert answer.has_failed
-    assert not answer.is_computed
-    assert take_up("computations") == 0
-
-
 def test_one_that_waited_until_its_revision_was_gone_is_dropped(waiting):
     store_more()
     take_up("computations")

@@ -7,7 +7,6 @@ import pytest
 
 from predictor.core.programs import sum_times
 from predictor.core.steps import last_step
-from predictor.predictions import ranking_rows
 from predictor.predictions.next_measurements import next_measurements_document
 from predictor.predictions.programs import narrowing_question, program_facts
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownName
@@ -142,23 +141,6 @@ def test_a_part_without_a_prediction_is_named(db):
     store(replace(lonely, workloads=[replace(lonely.workloads[0], name="own/work", application="own")]), label="lonely")
     reason = next(row["reason"] for row in ranking()["refused"] if row["platform"] == "lonely")
     assert reason.startswith("sort-merge12: ")
-
-
-def test_an_earlier_document_is_gone_on_with(program, monkeypatch):
-    question = RankingQuestion.of(REGIONS, serial_rest=REST)
-    documents = [(step.done, step.document()) for step in question.steps()]
-    assert [done for done, _ in documents] == [0, 1, 2, 3, 4]
-    asked, row = [], ranking_rows.ranking_row
-    monkeypatch.setattr(ranking_rows, "ranking_row", lambda *question: asked.append(question) or row(*question))
-    resumed = RankingQuestion.of(REGIONS, serial_rest=REST)
-    assert last_step(resumed.steps(documents[2][1])).document() == documents[-1][1]
-    assert len(asked) == 2
-
-
-def test_the_question_comes_back_from_its_only_spelling(program):
-    question = RankingQuestion.of(REGIONS, serial_rest=REST, n=2, method="mpet", level=0.8)
-    again = RankingQuestion.from_canonical(question.canonical(), None)
-    assert again.canonical() == question.canonical()
 
 
 def test_what_cannot_be_asked(program):

@@ -183,6 +183,7 @@ def test_each_page_and_choice_is_a_question_of_its_own_and_comes_back_from_its_c
         RankingQuestion.of(WORKLOAD, page=1, choice=RankingChoice.of({"min_cores": "4"})),
         RankingQuestion.of(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"})),
         RankingQuestion.of(WORKLOAD),
+        RankingQuestion.of([WORKLOAD, "app0-section1"], serial_rest="app1-section0", n=2, level=0.8),
     ]
     canonical = [json.dumps(question.canonical(), sort_keys=True) for question in asked]
     assert len(set(canonical)) == len(asked)
