@@ -42,6 +42,11 @@ def without_pair(measurements: Measurements, platform: int, workload: int) -> Me
     return replace(measurements, profiles=kept)
 
 
+def only_pair(measurements: Measurements, platform: int, workload: int) -> Measurements:
+    kept = [one for one in measurements.profiles if (one.platform, one.workload) == (platform, workload)]
+    return replace(measurements, profiles=kept)
+
+
 @pytest.fixture
 def measured(db):
     """Store four public platforms with six workloads each."""

@@ -28,7 +28,7 @@ from profiles.models import (
     Workload,
 )
 from profiles.moderation import mark_outlier, set_hidden
-from tests.predictor.conftest import store, without_pair
+from tests.predictor.conftest import only_pair, store, without_pair
 from tests.samples import sample_measurements, sample_platform, varied_measurements
 
 PAIR = (2, 3)
@@ -45,8 +45,7 @@ def everything(db, alice):
     first = replace(without_pair(whole, *PAIR), licence="CC BY 4.0", source="a paper")
     store(first, label="first", kind="dataset")
     validated = predict(PredictionRequest(workload="app1-section1", target="machine-2"))
-    pair = [one for one in whole.profiles if (one.platform, one.workload) == PAIR]
-    settle_delivery(store(replace(whole, profiles=pair), label="later").source)
+    settle_delivery(store(only_pair(whole, *PAIR), label="later").source)
     varied = varied_measurements(seed=3)
     store(replace(varied, platforms=[sample_platform(7)], log="line", environment={"OMP": "1"}), label="varied")
     mark_outlier(Profile.objects.filter(platform__slug="machine-1").first(), "too slow")

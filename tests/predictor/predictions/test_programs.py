@@ -115,10 +115,6 @@ def test_at_a_fixed_n(program):
     document = ranking(n=2)
     assert {row["n_best"] for row in document["results"]} == {2}
     assert document["n"] == 2
-    small = sample_platform(3, name="small", n_max=1, threads=1, physical_cores=1, sockets=1, numa_nodes=1)
-    store(replace(sample_measurements(1, 6, seed=5), platforms=[replace(small, n_nu=None, n_ht=None, placement=(0,))]))
-    reasons = {row["platform"]: row["reason"] for row in ranking(n=2)["refused"]}
-    assert reasons["small"] == "it has only 1 threads"
 
 
 def test_a_platform_that_has_the_program_shows_its_time_and_does_not_see_it(program):

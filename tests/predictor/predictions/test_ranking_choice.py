@@ -8,7 +8,6 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from predictor.predictions.question import InvalidField
 from predictor.predictions.ranking_choice import RankingChoice, alike_rows
 from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.sliders import title_of
@@ -127,11 +126,6 @@ def test_what_is_no_value_is_refused_everywhere(client, wrong):
     page = by_page(client, **wrong)
     assert page.status_code == 422
     assert f"{title_of(name)}:" in text_of(page)
-
-
-def test_a_refused_choice_names_its_parameter():
-    with pytest.raises(InvalidField, match="max_cores: A whole number"):
-        RankingChoice.of({"max_cores": "-1"})
 
 
 def test_a_platform_that_is_not_seen_is_left_out():

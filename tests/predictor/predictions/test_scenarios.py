@@ -13,7 +13,7 @@ from predictor.predictions.service import predict, preview_answer
 from predictor.snapshot.building import read_measures_at_one
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile, ScalingCurves
-from tests.predictor.conftest import store, without_pair
+from tests.predictor.conftest import store
 from tests.samples import sample_counters, sample_measurements, sample_platform, sample_runs
 
 REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
@@ -213,17 +213,6 @@ class TestCautions:
         (warning,) = [text for text in answer_to()["warnings"] if "virtualised" in text]
         assert "machine-0, machine-2" in warning
 
-    def test_simulated_references(self, db):
-        simulated = sample_measurements(4, 6, origin="simulated")
-        store(simulated, "demo", kind="simulator")
-        assert "simulated profiles were used" in answer_to()["warnings"]
-
-    def test_simulated_beside_measured_references(self, measured):
-        more = replace(sample_measurements(1, 6, seed=5, origin="simulated"), platforms=[sample_platform(8)])
-        store(more, "demo", kind="simulator")
-        answer = answer_to(target="machine-8", include_simulated=True)
-        assert "simulated profiles were used, mixed with measured ones" in answer["warnings"]
-
     def test_few_valid_dimensions(self, db):
         rng = np.random.default_rng(0)
         measurements = sample_measurements(4, 6, decomposed=False, counters=False)
@@ -243,12 +232,6 @@ class TestCautions:
         (warning,) = [text for text in answer_to(method="mpet2020")["warnings"] if "extrapolation" in text]
         assert "outside the range of the candidates" in warning
         assert not any("extrapolation" in text for text in answer_to(workload="app0-section1")["warnings"])
-
-    def test_a_reference_that_was_not_used_is_named(self, db):
-        store(without_pair(sample_measurements(4, 6), 3, 0))
-        answer = answer_to(references=["machine-0", "machine-2", "machine-3"])
-        assert {candidate["platform"] for candidate in answer["candidates"]["t1"]} == {"machine-0", "machine-2"}
-        assert any("machine-3 was not used: no comparable profile" in text for text in answer["warnings"])
 
     def test_a_poor_fit(self, db):
         measurements = sample_measurements(4, 6)
