@@ -85,13 +85,6 @@ def test_what_was_hidden_since_is_not_in_an_outdated_one(client, public, started
     assert f"/{row.slug}/" not in response.content.decode()
 
 
-def test_neighbours_come_by_rising_distance_with_the_workloads_that_both_have(public):
-    neighbours = neighbours_of(None, "platforms", "machine-0")
-    assert {neighbour.row.slug for neighbour in neighbours} == {"machine-1", "machine-2"}
-    assert [neighbour.distance for neighbour in neighbours] == sorted(neighbour.distance for neighbour in neighbours)
-    assert [neighbour.count for neighbour in neighbours] == [4, 4]
-
-
 def test_private_machines_are_nobody_elses_neighbours(client, public):
     ada = user("ada")
     own = replace(sample_measurements(1, 4, seed=5), platforms=[sample_platform(7, name="secret-machine")])

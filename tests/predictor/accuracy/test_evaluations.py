@@ -142,8 +142,3 @@ def test_the_list_costs_a_fixed_number_of_queries(measured, django_assert_num_qu
         evaluate_stored(Protocol(sample=2))
     with django_assert_num_queries(2):
         assert [len(evaluation.methods.all()) for evaluation in Evaluation.objects.listed()] == [2, 2, 2]
-
-
-def test_all_baselines_are_offered():
-    assert {method.name for method in METHODS.values() if method.baseline} > {"ideal", "ridge", "gradient-boosting"}
-    assert not METHODS["mpet2020"].baseline

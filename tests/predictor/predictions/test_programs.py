@@ -8,12 +8,10 @@ import pytest
 from predictor.core.programs import sum_times
 from predictor.core.steps import last_step
 from predictor.predictions.next_measurements import next_measurements_document
-from predictor.predictions.programs import narrowing_question, program_facts
+from predictor.predictions.programs import narrowing_question
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownName
-from predictor.predictions.rankings import RankingQuestion, rank_platforms, summarise_refused
+from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.service import preview_answer
-from profiles.identity.programs import program_or_404, programs_by_source
-from profiles.models import Source
 from tests.predictor.conftest import store
 from tests.programs import late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_platform
@@ -34,17 +32,6 @@ def row_of(platform, **choices):
 
 def ranking(viewer=None, rest=REST, **choices):
     return last_step(RankingQuestion.of(REGIONS, viewer, serial_rest=rest, **choices).steps()).document()
-
-
-def test_all_platforms_but_its_own_by_rising_time(program):
-    document = ranking()
-    assert {row["platform"] for row in document["results"]} == {"machine-1", "machine-2", "machine-3"}
-    times = [row["time_s"] for row in document["results"]]
-    assert times == sorted(times)
-    (own,) = document["refused"]
-    reason = "the program was measured here and on no other machine"
-    assert own == {"platform": "machine-0", "reason": reason, "lacks": None}
-    assert summarise_refused(document["refused"]) == [{"lacks": None, "count": 1, "reason": reason}]
 
 
 @pytest.mark.parametrize("name", ["sort", "sorrt"])
@@ -95,20 +82,6 @@ def test_regions_alone_are_summed_and_their_interval_is_narrower_than_the_sum_of
         assert low < row["low_s"] < row["time_s"] < row["high_s"] < high
         columns = [[[region[name]] for region in row["regions"]] for name in ("time_s", "low_s", "high_s")]
         assert row["high_s"] == pytest.approx(float(sum_times(*map(np.array, columns)).high_s[0]))
-
-
-def test_a_workload_is_a_program_of_one_part(program):
-    workload = rank_platforms("app0-section0").document()
-    one = rank_platforms(["app0-section0"]).document()
-    assert one == workload
-    assert workload["regions"] == ["app0-section0"] and workload["serial_rest"] is None
-    for row in workload["results"]:
-        answer = preview_answer(PredictionRequest("app0-section0", row["platform"]))
-        point = next(point for point in answer["curve"] if point["n"] == row["n_best"])
-        assert {name: row[name] for name in ("time_s", "low_s", "high_s")} == {
-            name: pytest.approx(point[name], rel=1e-12) for name in ("time_s", "low_s", "high_s")
-        }
-        assert [part["workload"] for part in row["regions"]] == [row["widest_part"]] == ["app0-section0"]
 
 
 def test_at_a_fixed_n(program):
@@ -173,14 +146,3 @@ def test_what_would_narrow_it_is_about_the_widest_part(program):
     assert again.canonical() == narrowing.canonical()
     with pytest.raises(NoPrediction, match="measured here"):
         narrowing_question(question, "machine-0", None)
-
-
-def test_facts_are_what_was_measured(program):
-    source = Source.objects.get(label="program")
-    (name,) = programs_by_source([source.pk], None)[source.pk]
-    facts = program_facts(program_or_404(*name.address, None))
-    assert (facts["name"], facts["platform"]) == ("sort", "machine-0")
-    times = facts["measured_times"]
-    assert times["n"] == [1, 2, 4]
-    assert times["time_s"] == pytest.approx([5.5, 3.0, 1.75])
-    assert [part["workload"] for part in times["parts"]] == [*REGIONS, REST]

@@ -65,13 +65,6 @@ def test_page_api_and_command_choose_the_same_platforms(client, filters, slugs):
     assert by_command(*where)["results"] == rows
 
 
-def test_places_are_among_all_platforms_in_the_order_asked_for(client):
-    everything = by_api(client)["results"]
-    assert [row["place"] for row in everything] == [1, 2, 3]
-    (chosen,) = by_api(client, device_class="embedded")["results"]
-    assert chosen == next(row for row in everything if row["platform"] == "machine-1")
-
-
 def test_per_core_the_small_machine_wins_and_unknown_cores_come_last(client):
     rows = by_api(client, by="core_time")["results"]
     assert [row["platform"] for row in rows] == ["machine-1", "machine-0", "machine-2"]

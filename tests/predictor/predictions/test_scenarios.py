@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from predictor.core.methods import METHODS
 from predictor.models import Prediction
-from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest
+from predictor.predictions.question import NoPrediction, PredictionRequest
 from predictor.predictions.service import predict, preview_answer
 from predictor.snapshot.building import read_measures_at_one
 from predictor.snapshot.cache import read_snapshot
@@ -60,12 +60,6 @@ class TestStored:
         )
         assert first.pk == other.pk
         assert first.answer["workload_changes"] == {"lock_delay": 0.5, "work": 2.0}
-
-    def test_a_preview_is_the_same_and_not_stored(self, measured):
-        fields = {"workload_changes": {"work": 2}, "platform_changes": {"n_max": 20}}
-        stored = answer_to(**fields)
-        assert Prediction.objects.count() == 0
-        assert predict(replace(REQUEST, **fields)).answer == stored
 
 
 class TestShown:
@@ -124,6 +118,10 @@ class TestShown:
         assert answer["sources"]
         assert not any("was not used" in text for text in answer["warnings"])
 
+    def test_memory_by_bound_without_counters(self, db):
+        store(sample_measurements(4, 6, counters=False))
+        assert "memory-bound" in answer_to(workload_changes={"memory": 2})["changes"][0]
+
 
 class TestSequentialProgram:
     """A program that was measured at n = 1 alone, on machine-0."""
@@ -170,37 +168,6 @@ class TestSequentialProgram:
         assert any("n = 1 only" in text for text in answer_to()["warnings"])
         with pytest.raises(NoPrediction, match="no scaling"):
             answer_to(platform_changes={"n_max": 32})
-
-    def test_a_strategy_that_was_never_measured(self, program):
-        with pytest.raises(NoPrediction, match="pipeline") as caught:
-            answer_to(scenario="parallelisation", strategy="pipeline")
-        assert (caught.value.found, caught.value.needed) == (0, 1)
-
-
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("fields", "name"),
-        [
-            ({"scenario": "guess"}, "scenario"),
-            ({"scenario": "sequential", "n": [1, 2]}, "n"),
-            ({"scenario": "parallelisation"}, "strategy"),
-            ({"strategy": "locks"}, "strategy"),
-            ({"workload_changes": {"speed": 2}}, "workload_changes.speed"),
-            ({"workload_changes": {"work": 0}}, "workload_changes.work"),
-            ({"platform_changes": {"n_max": 0}}, "platform_changes.n_max"),
-            ({"platform_changes": {"n_nu": 8}}, "platform_changes.n_nu"),
-        ],
-    )
-    def test_fields(self, measured, fields, name):
-        with pytest.raises(InvalidField) as caught:
-            predict(replace(REQUEST, **fields))
-        assert caught.value.name == name
-        assert Prediction.objects.count() == 0
-
-    def test_memory_by_bound_without_counters(self, db):
-        store(sample_measurements(4, 6, counters=False))
-        answer = answer_to(workload_changes={"memory": 2})
-        assert "memory-bound" in answer["changes"][0]
 
 
 class TestCautions:
