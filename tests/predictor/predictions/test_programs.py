@@ -8,10 +8,12 @@ import pytest
 from predictor.core.programs import sum_times
 from predictor.core.steps import last_step
 from predictor.predictions.next_measurements import next_measurements_document
-from predictor.predictions.programs import narrowing_question
+from predictor.predictions.programs import narrowing_question, program_facts
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownName
 from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.service import preview_answer
+from profiles.identity.programs import find_program, programs_by_source
+from profiles.models import Source
 from tests.predictor.conftest import store
 from tests.programs import late_program_measurements, program_measurements
 from tests.samples import sample_measurements, sample_platform
@@ -146,3 +148,13 @@ def test_what_would_narrow_it_is_about_the_widest_part(program):
     assert again.canonical() == narrowing.canonical()
     with pytest.raises(NoPrediction, match="measured here"):
         narrowing_question(question, "machine-0", None)
+
+
+def test_facts_are_what_was_measured(program):
+    source = Source.objects.get(label="program")
+    (name,) = programs_by_source([source.pk], None)[source.pk]
+    facts = program_facts(find_program(*name.address, None))
+    assert (facts["name"], facts["platform"]) == ("sort", "machine-0")
+    times = facts["measured_times"]
+    assert (times["n"], times["time_s"]) == ([1, 2, 4], pytest.approx([5.5, 3.0, 1.75]))
+    assert [part["workload"] for part in times["parts"]] == [*REGIONS, REST]

@@ -27,7 +27,7 @@ from profiles.models import Profile, Revision, Source, Workload
 from profiles.moderation import set_hidden
 from tests.benchmarks.public_data.servers import server, write_servers
 from tests.predictor.conftest import store
-from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
+from tests.predictor.stored import store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements
 
 API = "/api/v1/"
@@ -63,14 +63,6 @@ def first(grid):
     """The snapshot that is there when the request comes."""
     with waiting():
         return read_snapshot()
-
-
-@pytest.fixture
-def grid(db):
-    platforms, workloads = store_platforms(["a", "b"]), store_workloads(["w1", "w2"])
-    source = store_source()
-    store_profiles(source, [(platform, workload) for platform in platforms for workload in workloads])
-    return platforms, source
 
 
 def deliver(platforms, name="w3"):
@@ -178,7 +170,7 @@ class TestInARequest:
         deliver(grid[0])
         with waiting():
             read_snapshot()
-        withdraw(Source.objects.filter(pk=grid[1].pk))
+        withdraw(Source.objects.filter(pk=grid[2][0].source_id))
         with pytest.raises(NotReadyYet):
             read_snapshot()
 

@@ -18,14 +18,6 @@ from tests.predictor.stored import store_platforms, store_profiles, store_source
 from tests.samples import sample_measurements
 
 
-@pytest.fixture
-def grid(db):
-    """Two platforms, two workloads, a public profile each."""
-    platforms, workloads = store_platforms(["b", "a"]), store_workloads(["w2", "w1"])
-    pairs = [(platform, workload) for platform in platforms for workload in workloads]
-    return platforms, workloads, store_profiles(store_source(), pairs)
-
-
 def again(grid, owner=None, origin="measured", **options):
     """One more profile of the first pair of the grid; private to the owner, if there is one."""
     source = store_source(owner, origin=origin, private=owner is not None)

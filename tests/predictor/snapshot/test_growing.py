@@ -497,10 +497,7 @@ class TestDamage:
             (shutil.rmtree, 1),
             (lambda folder: (folder / "snapshot.is_private.npy").unlink(), 1),
             (lambda folder: (folder / "values.json").write_text("{}"), 1),
-            *(
-                (partial(truncate, name), 1)
-                for name in ("database.features", "database.curve_n", "prepared.by_workload")
-            ),
+            *((partial(truncate, name), 1) for name in TRUNCATED),
             *((partial(shorten, name), 1) for name in SHORTENED),
         ],
     )
