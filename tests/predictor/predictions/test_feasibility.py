@@ -226,8 +226,10 @@ def test_all_targets_at_once(program):
 
 
 def test_private_profiles_move_nobody_else_s_advice(program):
-    ada = user("ada")
+    ada, before = user("ada"), feasible_targets(program, None)
     deliver(3, [14, 15], scale="quick", owner=ada, private=True)
+    ran_stress_ng("0.20.01", 1, 2, 3, owner=ada, private=True)
+    assert feasible_targets(program, None) == before
     request = PredictionRequest(program, "machine-3")
     assert "on machine-0 and on machine-3" in feasibility(request, None).refusal.advice
     assert "then share 2 workloads" in feasibility(request, ada).refusal.advice
@@ -394,12 +396,6 @@ def test_a_fleet_that_is_reached_through_the_kit_needs_no_stress_ng(client, prog
         "measured": 1,
         "lacks": {"shared": 1},
     }
-
-
-def test_private_results_of_stress_ng_move_nobody_else_s_advice(program):
-    before = feasible_targets(program, None)
-    ran_stress_ng("0.20.01", 1, 2, 3, owner=user("ada"), private=True)
-    assert feasible_targets(program, None) == before
 
 
 def test_simulated_machines_are_left_out_of_a_ranking_in_one_sentence_and_no_place_to_measure(client):

@@ -94,11 +94,12 @@ class TestInARequest:
         monkeypatch.setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
         assert len(read_snapshot().database) == 4
 
-    def test_nothing_answers_from_before_something_was_taken_away(self, grid, waiting_builds):
+    @pytest.mark.parametrize("change", ["hidden", "withdrawn"])
+    def test_nothing_answers_from_before_something_was_taken_away(self, grid, waiting_builds, change):
         later = deliver(grid[0])
         with waiting():
             read_snapshot()
-        set_hidden(later, True)
+        set_hidden(later, True) if change == "hidden" else withdraw(Source.objects.filter(pk=later.pk))
         with pytest.raises(NotReadyYet):
             read_snapshot()
         waiting_builds[0]()
@@ -165,14 +166,6 @@ class TestInARequest:
         waiting_builds[-1]()
         assert len(read_snapshot().database) == len(first.database)
         assert read_snapshot() is not first
-
-    def test_nothing_answers_after_a_delivery_was_withdrawn(self, grid, waiting_builds):
-        deliver(grid[0])
-        with waiting():
-            read_snapshot()
-        withdraw(Source.objects.filter(pk=grid[2][0].source_id))
-        with pytest.raises(NotReadyYet):
-            read_snapshot()
 
     def test_a_small_one_is_built_at_once(self, grid, waiting_builds, settings):
         settings.SNAPSHOT_FILE_PROFILES = 1000

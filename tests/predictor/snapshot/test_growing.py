@@ -199,22 +199,6 @@ def test_predictions_are_the_same(method, db, full_builds, admin_user):
 
 
 class TestWhichProfileStands:
-    def test_of_a_pair_measured_again(self, grid, full_builds):
-        (newer,) = deliver_to(grid, (0, 1))
-        assert newer.pk in assert_as_built().profile_ids
-        (shorter,) = deliver_to(grid, (0, 1), n=CURVE_N[:2])
-        ids = assert_as_built().profile_ids
-        assert (newer.pk in ids, shorter.pk in ids, full_builds) == (True, False, [])
-
-    def test_the_owners_own_is_for_the_owner_alone(self, grid, full_builds, admin_user):
-        public = read_snapshot().profile_ids.tolist()
-        (mine,) = deliver_to(grid, (0, 1), owner=admin_user, n=CURVE_N[:2])
-        assert mine.pk in assert_as_built(admin_user).profile_ids
-        assert assert_as_built().profile_ids.tolist() == public
-        deliver_to(grid, (0, 1))
-        assert mine.pk in assert_as_built(admin_user).profile_ids
-        assert not full_builds
-
     def test_extremes_that_were_displaced(self, grid, full_builds):
         """More profiles than extremes are kept of; the most extreme one is measured again, and is ordinary now."""
         workloads = store_workloads([f"x{i:03}" for i in range(80)])
@@ -320,28 +304,6 @@ def test_after_anything_else_all_rows_are_read(change, db, full_builds, monkeypa
 
 
 class TestVerdicts:
-    def test_the_next_one_stands_for_the_pair(self, grid, full_builds):
-        (newer,) = deliver_to(grid, (0, 1))
-        read_snapshot()
-        judge([newer])
-        assert newer.pk not in assert_as_built().profile_ids
-        judge([newer], is_outlier=False)
-        assert newer.pk in assert_as_built().profile_ids
-        assert not full_builds
-
-    def test_nothing_is_left_of_a_pair(self, grid, full_builds, admin_user):
-        doubtful = list(Profile.objects.all()[1:3])
-        deliver_to(grid, (0, 0), owner=admin_user)
-        judge(doubtful)
-        assert [len(assert_as_built(user).database) for user in (None, admin_user)] == [4, 4]
-        assert not full_builds
-
-    def test_of_a_profile_that_came_with_it(self, grid, full_builds):
-        stored = deliver([(grid[0][0], grid[1][0]), (grid[0][0], store_workloads(["w5"])[0])])
-        judge(stored[1:])
-        assert len(assert_as_built().database) == 6
-        assert not full_builds
-
     def test_of_one_that_cannot_be_used(self, grid, full_builds):
         stored = deliver_to(grid, (0, 0))
         FeatureVector.objects.filter(profile=stored[0]).update(values=np.full(84, np.inf))
