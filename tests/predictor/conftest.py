@@ -4,6 +4,7 @@ import pytest
 from django.db import transaction
 
 from predictor.computations import asking
+from predictor.predictions import ranking_rows
 from profiles.ingest.service import ingest
 from profiles.measurements import Measurements
 from tests.samples import sample_measurements
@@ -65,3 +66,16 @@ def started(settings, monkeypatch):
     settings.REQUEST_SECONDS = 0
     monkeypatch.setattr(asking, "begin_in_background", starts.append)
     return starts
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The slugs of the rows of rankings that are computed, in order."""
+    slugs, row = [], ranking_rows.ranking_row
+
+    def note(question, target):
+        slugs.append(question.snapshot.database.platforms[target])
+        return row(question, target)
+
+    monkeypatch.setattr(ranking_rows, "ranking_row", note)
+    return slugs

@@ -35,19 +35,6 @@ def many(monkeypatch):
     monkeypatch.setattr(ranking_rows, "RANKED_PER_PAGE", PER_PAGE)
 
 
-@pytest.fixture
-def computed(monkeypatch):
-    """The slugs of the rows that are computed, in order."""
-    slugs, row = [], ranking_rows.ranking_row
-
-    def note(question, target):
-        slugs.append(question.snapshot.database.platforms[target])
-        return row(question, target)
-
-    monkeypatch.setattr(ranking_rows, "ranking_row", note)
-    return slugs
-
-
 def exact_rows(**choices):
     return {row["platform"]: row for row in rank_platforms(WORKLOAD, **choices).results}
 
