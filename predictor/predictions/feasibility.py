@@ -130,7 +130,7 @@ def advice_members(remedy: Remedy | None) -> dict[str, Any]:
 def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
     """Return whether `predict` can answer this request, with a remedy if it cannot. Raises a RequestError if a name or
     a value is invalid."""
-    query, snapshot, _ = resolve_with_snapshot(request, user)
+    query, snapshot = resolve_with_snapshot(request, user)
     refusal = refusal_of_query(query, snapshot)
     if refusal is not None:
         complete_refusal(refusal, query, snapshot, request.viewer(user))
@@ -176,7 +176,7 @@ def feasible_targets(
     chosen = registered_method(method)
     if chosen.lacks_by_target is None:
         raise InvalidField("method", f"{method} checks one target per request; name a target")
-    snapshot, _ = workload_snapshot(workload, user, include_simulated=include_simulated)
+    snapshot = workload_snapshot(workload, user, include_simulated=include_simulated)
     database = snapshot.database
     index = position_named(workload, database, user)
     has_profile = np.bincount(database.platform_index, minlength=len(database.platforms)) > 0

@@ -54,7 +54,7 @@ class NextMeasurementsQuestion:
         cls, request: PredictionRequest, viewer: Any, siblings: Sequence[str] = ()
     ) -> NextMeasurementsQuestion:
         """Return the question for a request that need not have been answered yet."""
-        query, snapshot, _ = resolve_with_snapshot(request, viewer)
+        query, snapshot = resolve_with_snapshot(request, viewer)
         return cls(request, query, snapshot, tuple(siblings))
 
     def canonical(self) -> dict[str, Any]:

@@ -131,10 +131,10 @@ class NoPrediction(RequestError):
         return None if self.remedy is None else self.remedy.sentence
 
 
-def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[ScenarioQuery, Snapshot, tuple[str, ...]]:
-    """Return the query, the snapshot that it runs on, and the origins of the snapshot's profiles."""
+def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[ScenarioQuery, Snapshot]:
+    """Return the query, and the snapshot that it runs on."""
     viewer = request.viewer(user)
-    snapshot, origins = workload_snapshot(
+    snapshot = workload_snapshot(
         request.workload, viewer, include_simulated=request.include_simulated, include_outliers=request.include_outliers
     )
     database = snapshot.database
@@ -156,13 +156,13 @@ def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Scenar
         settings=checked_settings(method, request.settings),
         scenario=scenario_of(request),
     )
-    return query, snapshot, origins
+    return query, snapshot
 
 
 def workload_snapshot(
     workload: str, user: Any, *, include_simulated: bool = False, include_outliers: bool = False
-) -> tuple[Snapshot, tuple[str, ...]]:
-    """Return the snapshot for questions about the workload, and the origins of its profiles."""
+) -> Snapshot:
+    """Return the snapshot for questions about the workload."""
     origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     database = snapshot.database
@@ -172,9 +172,8 @@ def workload_snapshot(
         # as a private one, has an influence.
         slug = database.workloads[index]
         if Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists():
-            origins = SIMULATED
-            snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
-    return snapshot, origins
+            return read_snapshot(user, origins=SIMULATED, outliers=include_outliers)
+    return snapshot
 
 
 def checked_settings(method: methods.Method[Any], values: Mapping[str, Any]) -> Any:

@@ -65,7 +65,6 @@ class RankedProgram:
     method: methods.Method[Any]
     settings: Any
     include_simulated: bool
-    origins: tuple[str, ...]
     n: int | None = None
     choice: RankingChoice = field(default_factory=RankingChoice)
     page: int | None = None

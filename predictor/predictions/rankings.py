@@ -195,7 +195,7 @@ class RankingQuestion(RankedProgram):
             raise
         checked_thread_counts(None if n is None else [n])
         regions = [workload] if isinstance(workload, str) else list(workload)
-        snapshot, origins = workload_snapshot(regions[0], viewer, include_simulated=include_simulated)
+        snapshot = workload_snapshot(regions[0], viewer, include_simulated=include_simulated)
 
         def position(slug: str) -> int:
             return position_named(slug, snapshot.database, viewer)
@@ -203,7 +203,7 @@ class RankingQuestion(RankedProgram):
         rest = None if serial_rest is None else position(serial_rest)
         parts = ProgramParts(tuple(map(position, regions)), rest)
         shown = choice or RankingChoice()
-        question = cls(snapshot, parts, chosen, values, include_simulated, origins, n, shown, page)
+        question = cls(snapshot, parts, chosen, values, include_simulated, n, shown, page)
         own_prices = OwnPriceList.of(viewer) if question.is_estimated and shown.depends_on_prices else None
         if own_prices is None:
             return question
@@ -233,7 +233,7 @@ class RankingQuestion(RankedProgram):
         document = self.document([], [])
         names = ("regions", "serial_rest", "method", "method_version", "settings", "n")
         parameters = {name: document[name] for name in names}
-        parameters |= {"include_simulated": self.include_simulated, "origins": list(self.origins)}
+        parameters |= {"include_simulated": self.include_simulated, "origins": list(self.snapshot.origins)}
         if self.is_estimated:
             parameters |= {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by}
             if self.own_prices:

@@ -40,9 +40,9 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
 
     A workload without any measurement is predicted from simulated profiles, even if the request does not include them.
     """
-    query, snapshot, origins = resolve_with_snapshot(request, user)
+    query, snapshot = resolve_with_snapshot(request, user)
     canonical = canonical_request(request, query, snapshot.database)
-    key = request_key(canonical, snapshot, user, origins)
+    key = request_key(canonical, snapshot, user)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     is_new = False
     if stored is None:
@@ -69,7 +69,7 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
 
     With `explained` the document contains `why`, which takes longer to compute than the rest.
     """
-    query, snapshot, _ = resolve_with_snapshot(request, user)
+    query, snapshot = resolve_with_snapshot(request, user)
     canonical = canonical_request(request, query, snapshot.database)
     return answer_with_basis(canonical, query, snapshot, request.viewer(user), explained=explained)[0]
 
@@ -114,14 +114,14 @@ def canonical_request(request: PredictionRequest, query: ScenarioQuery, database
     return canonical
 
 
-def request_key(canonical: dict[str, Any], snapshot: Snapshot, user: Any, origins: Sequence[str]) -> str:
+def request_key(canonical: dict[str, Any], snapshot: Snapshot, user: Any) -> str:
     """Return the key of the stored prediction.
 
     Answers from public data alone are shared. The key of any other answer contains its viewer and the revision of the
     viewer's own data.
     """
     viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
-    parts = [ANSWER_VERSION, canonical, snapshot.database.revision, viewer, origins]
+    parts = [ANSWER_VERSION, canonical, snapshot.database.revision, viewer, snapshot.origins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -138,9 +138,9 @@ def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
     viewer = viewer_of(prediction, user)
     names = [field.name for field in fields(PredictionRequest)]
     request = PredictionRequest(**{name: answer[name] for name in names if name in answer})
-    query, snapshot, origins = resolve_with_snapshot(request, viewer)
+    query, snapshot = resolve_with_snapshot(request, viewer)
     canonical = canonical_request(request, query, snapshot.database)
-    is_same = request_key(canonical, snapshot, viewer, origins) == prediction.request_key
+    is_same = request_key(canonical, snapshot, viewer) == prediction.request_key
     with single_thread():
         why: dict[str, Any] = nan_to_null(explain(run_with_advice(query, snapshot, viewer)))
     if is_same:

@@ -121,6 +121,7 @@ class Snapshot:
     """
 
     database: Database
+    origins: tuple[str, ...]  # of the profiles, in alphabetical order
     profile_ids: np.ndarray
     source_ids: np.ndarray
     fit_error: np.ndarray
@@ -196,6 +197,7 @@ def read_tables(
     owners = chain(platforms["private_to_id"], workloads["private_to_id"])
     return Snapshot(
         database=database,
+        origins=origins,
         profile_ids=profiles.values["pk"],
         source_ids=profiles.values["source_id"],
         fit_error=profiles.values["fit_error"],

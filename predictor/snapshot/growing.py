@@ -30,7 +30,7 @@ GROWN_COLUMNS = (
     *("is_private", "n_measured"),
 )
 MOST_JUDGED = 200  # profiles; the query has one condition per pair
-OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
+OF_SEGMENT = ("origins", "private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
 
 
 def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
