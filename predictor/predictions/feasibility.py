@@ -108,17 +108,14 @@ class Feasibility:
 
     def document(self) -> dict[str, Any]:
         refusal = self.refusal
-        return {
-            "workload": self.workload,
-            "target": self.target,
-            "method": self.method,
-            "scenario": self.scenario,
+        asked = {name: getattr(self, name) for name in ("workload", "target", "method", "scenario")}
+        return asked | {
             "possible": refusal is None,
-            "reason": None if refusal is None else refusal.reason,
+            "reason": refusal and refusal.reason,
             "lacks": (refusal and refusal.lacks) or None,
             "evidence": vars(self.evidence),
             "targets": None,
-            **advice_members(None if refusal is None else refusal.remedy),
+            **advice_members(refusal and refusal.remedy),
         }
 
 

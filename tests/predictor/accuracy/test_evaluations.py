@@ -134,11 +134,3 @@ def test_history_has_like_evaluations_alone_oldest_first(measured):
     history = Evaluation.objects.history("measured", "pair", None)
     assert [row["revision"] for row in history if row["methods__name"] == "ridge"] == [1, 2]
     assert [row["revision"] for row in history] == sorted(row["revision"] for row in history)
-
-
-def test_the_list_costs_a_fixed_number_of_queries(measured, django_assert_num_queries):
-    """1 the evaluations, 2 their methods without the errors."""
-    for _ in range(3):
-        evaluate_stored(Protocol(sample=2))
-    with django_assert_num_queries(2):
-        assert [len(evaluation.methods.all()) for evaluation in Evaluation.objects.listed()] == [2, 2, 2]

@@ -277,18 +277,6 @@ class TestSimulated:
         assert by_hand["simulated"] is True
         assert (prediction.answer["include_simulated"], by_hand["include_simulated"]) == (False, True)
 
-    def test_and_nothing_measured_takes_part_in_it(self, db):
-        records = [sample_workload(index, runtime="simulated") for index in range(6)]
-        demo = replace(sample_measurements(3, 6, origin="simulated"), workloads=records)
-        store(demo, "demo", kind="simulator")
-        before = predict(REQUEST).answer
-        strange = sample_platform(9, base_mhz=9.0, n_nu=None)
-        store(replace(sample_measurements(1, 6, seed=9), platforms=[strange]), "measured")
-        after = predict(replace(REQUEST, workload=before["workload"])).answer
-        assert after["revision"] > before["revision"]
-        assert after["candidates"] == before["candidates"]
-        assert after["curve"] == before["curve"]
-
     def test_one_measurement_of_the_workload_ends_that(self, measured):
         """Also where it does not lead to an answer: measured and simulated data are mixed on request alone."""
         store(sample_measurements(3, 7, origin="simulated"), "demo", kind="simulator")
