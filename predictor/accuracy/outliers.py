@@ -33,29 +33,16 @@ def judge_profiles(
     changed = 0
     for (owner, origin), members in groups.items():
         snapshot = read_snapshot(owner, origins=(origin,))
-        reasons = contradictions_in_snapshot(snapshot, members, progress, executor) | own_reasons(members)
-        changed += keep_verdicts(members, reasons, snapshot.database.revision)
+        others = platforms_of_others(members)
+        measured = {member.pk: measured_in_snapshot(snapshot, member, others.get(member.pk)) for member in members}
+        located = {key: found for key, found in measured.items() if found is not None}
+        with single_thread():
+            suspicions = core.find_outliers(
+                snapshot.database, list(located.values()), progress=progress, executor=executor
+            )
+        contradicted = {list(located)[suspicion.position]: suspicion.reason for suspicion in suspicions}
+        changed += keep_verdicts(members, contradicted | own_reasons(members), snapshot.database.revision)
     return changed
-
-
-def contradictions_in_snapshot(
-    snapshot: Snapshot,
-    profiles: Sequence[Profile],
-    progress: Callable[[int], Any] | None = None,
-    executor: Executor | None = None,
-) -> dict[int, str]:
-    """Return by primary key of a profile the reason why the other profiles of the snapshot contradict it."""
-    others = platforms_of_others(profiles)
-    located = [
-        (profile, measured)
-        for profile in profiles
-        if (measured := measured_in_snapshot(snapshot, profile, others.get(profile.pk))) is not None
-    ]
-    with single_thread():
-        suspicions = core.find_outliers(
-            snapshot.database, [measured for _, measured in located], progress=progress, executor=executor
-        )
-    return {located[suspicion.position][0].pk: suspicion.reason for suspicion in suspicions}
 
 
 def platforms_of_others(profiles: Sequence[Profile]) -> dict[int, list[str]]:

@@ -115,7 +115,7 @@ class Feasibility:
             "lacks": (refusal and refusal.lacks) or None,
             "evidence": vars(self.evidence),
             "targets": None,
-            **advice_members(refusal and refusal.remedy),
+            **advice_members(None if refusal is None else refusal.remedy),
         }
 
 

@@ -105,12 +105,8 @@ def measured_once_on(platform):
     return replace(whole, profiles=profiles)
 
 
-def said_of_single_runs(warnings) -> list[str]:
-    return [warning for warning in warnings if warning.startswith("measured once: ")]
-
-
-def said_of_load(warnings) -> list[str]:
-    return [warning for warning in warnings if warning.startswith("measured under load: ")]
+def those_about(words, warnings) -> list[str]:
+    return [warning for warning in warnings if warning.startswith(f"measured {words}: ")]
 
 
 def half_widths(answer):
@@ -123,7 +119,7 @@ def test_every_method_says_which_machine_was_under_load(db, method, platform):
     """A reference's, or the target's own workloads."""
     store(disturbed_on(platform), "loaded")
     answer = predict(replace(REQUEST, method=method)).answer
-    (said,) = said_of_load(answer["warnings"])
+    (said,) = those_about("under load", answer["warnings"])
     assert said.endswith(f" runs on machine-{platform}")
 
 
@@ -133,18 +129,20 @@ def test_the_interval_is_wider_and_the_times_are_the_same(db):
     before = predict(REQUEST).answer
     store(disturbed_on(1), "loaded")  # the newest of two profiles of one pair counts
     after = predict(REQUEST).answer
-    assert said_of_load(before["warnings"]) == []
+    assert those_about("under load", before["warnings"]) == []
     assert [point["time_s"] for point in after["curve"]] == [point["time_s"] for point in before["curve"]]
     assert (half_widths(after) > half_widths(before)).all()
 
 
 def test_a_ranking_says_it_of_each_machine(db):
     store(disturbed_on(1), "loaded")
-    said = {row["platform"]: said_of_load(row["warnings"]) for row in rank_platforms("app0-section0").results}
+    said = {
+        row["platform"]: those_about("under load", row["warnings"]) for row in rank_platforms("app0-section0").results
+    }
     assert len(said) == 4
     assert all(len(sentences) == 1 and sentences[0].endswith(" on machine-1") for sentences in said.values())
     store(sample_measurements(4, 6, **REPEATED), "quiet")
-    assert not any(said_of_load(row["warnings"]) for row in rank_platforms("app0-section0").results)
+    assert not any(those_about("under load", row["warnings"]) for row in rank_platforms("app0-section0").results)
 
 
 @pytest.mark.parametrize("platform", [0, 1])
@@ -152,12 +150,12 @@ def test_what_was_measured_once_is_said_and_widens_the_interval(db, platform, mo
     """A reference's, or the target's own workloads."""
     store(measured_once_on(platform), "quick")
     answer = predict(REQUEST).answer
-    (said,) = said_of_single_runs(answer["warnings"])
+    (said,) = those_about("once", answer["warnings"])
     assert f", on machine-{platform};" in said
     once, of_all = (int(word) for word in said.removeprefix("measured once: ").split()[0:3:2])
     assert 0 < once < of_all
     rows = {row["platform"]: row["warnings"] for row in rank_platforms("app0-section0").results}
-    assert said_of_single_runs(rows["machine-1"]) == [said]
+    assert those_about("once", rows["machine-1"]) == [said]
     monkeypatch.setattr("predictor.core.assembly.run_deviations", lambda values: values["t1_s"] * np.nan)
     Revision.raise_for(None)
     unknown = predict(REQUEST).answer
@@ -168,9 +166,9 @@ def test_what_was_measured_once_is_said_and_widens_the_interval(db, platform, mo
 def test_where_nothing_or_everything_was_repeated_nothing_is_said_of_it(db):
     once = measured_once_on(0)
     store(replace(once, profiles=[measured_once_on(p.platform).profiles[i] for i, p in enumerate(once.profiles)]), "q")
-    assert said_of_single_runs(predict(REQUEST).answer["warnings"]) == []
+    assert those_about("once", predict(REQUEST).answer["warnings"]) == []
     store(sample_measurements(4, 6, **REPEATED), "repeated")
-    assert said_of_single_runs(predict(REQUEST).answer["warnings"]) == []
+    assert those_about("once", predict(REQUEST).answer["warnings"]) == []
 
 
 def test_a_program_says_it_of_each_machine_and_its_page_lists_it(client, db):
@@ -179,7 +177,7 @@ def test_a_program_says_it_of_each_machine_and_its_page_lists_it(client, db):
     source = Source.objects.get(label="program")
     (name,) = programs_by_source([source.pk], None)[source.pk]
     rows = client.get(reverse("api-program", args=name.address)).json()["results"]
-    said = {sentence for row in rows for sentence in said_of_load(row["warnings"])}
+    said = {sentence for row in rows for sentence in those_about("under load", row["warnings"])}
     assert said
     for page in (reverse("program", args=name.address), f"{reverse('ranking')}?workload=app0-section0"):
         assert "measured under load: " in text_of(client.get(page))

@@ -322,15 +322,6 @@ class TestVerdicts:
         assert len(full_builds) == 1
 
 
-def test_after_something_was_hidden_and_shown_again(db, full_builds):
-    source = store(sample_measurements(3, 4)).source
-    read_snapshot()
-    for hidden in (True, False):
-        set_hidden(source, hidden)
-    assert_as_built()
-    assert len(full_builds) == 2
-
-
 def test_what_an_owner_publishes(db, full_builds, admin_user):
     store(sample_measurements(3, 4))
     source = store(sample_measurements(2, 5), label="mine", owner=admin_user, private=True).source
