@@ -1,8 +1,6 @@
 import json
 import threading
 from dataclasses import replace
-from types import NoneType
-from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -12,14 +10,13 @@ from predictor.accuracy.outliers import judge_profiles
 from predictor.core.methods import Query, get_method
 from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.predictions import service
-from predictor.predictions.document import AnswerDocument
 from predictor.predictions.question import (
     InvalidSettings,
     NoPrediction,
     PredictionRequest,
     UnknownName,
 )
-from predictor.predictions.service import predict, preview_answer, remove_predictions
+from predictor.predictions.service import predict, remove_predictions
 from predictor.snapshot.cache import read_database
 from profiles.ingest.withdrawal import withdraw
 from profiles.models import Profile, Source, Workload
@@ -45,21 +42,6 @@ def platforms_of(answer):
     return {candidate["platform"] for part in answer["candidates"].values() for candidate in part}
 
 
-def assert_has_fields(value, hint):
-    """Every field of a document that has annotations of its own, at any depth, and no other one."""
-    arguments = [argument for argument in get_args(hint) if argument is not NoneType]
-    if get_origin(hint) is list:
-        for item in value:
-            assert_has_fields(item, arguments[0])
-    elif arguments and get_origin(hint) is not dict:
-        assert value is None or assert_has_fields(value, arguments[0]) is None
-    elif isinstance(hint, type) and "__annotations__" in vars(hint):
-        hints = get_type_hints(hint)
-        assert set(value) == set(hints)
-        for name, each in hints.items():
-            assert_has_fields(value[name], each)
-
-
 class TestAnswer:
     def test_is_stored_as_plain_json(self, measured):
         stored = Prediction.objects.get(pk=predict(REQUEST).pk).answer
@@ -73,12 +55,6 @@ class TestAnswer:
         assert json.loads(json.dumps(stored, allow_nan=False)) == stored == answer
         assert None in stored["features"]["values"] or all(np.isfinite(stored["features"]["values"]))
         assert types_at_any_depth(stored) <= {int, float, str, bool, type(None)}
-
-    def test_is_the_document_that_its_annotations_promise(self, measured):
-        """The schema of the API is made of these annotations."""
-        answer = preview_answer(REQUEST, explained=True)
-        assert answer["measured"] and answer["reference_curves"] and answer["why"]["carried"]
-        assert_has_fields(answer, AnswerDocument)
 
     def test_is_the_methods_answer(self, measured):
         database, method = read_database(), get_method("mpet")
