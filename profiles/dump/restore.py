@@ -58,7 +58,7 @@ class Restored:
     further: dict[str, int]
 
 
-def restore_dump(folder: Path, progress: Callable[[int], Any]) -> Restored:
+def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles: None) -> Restored:
     """Store the content of the dump. Raise DumpError.
 
     `progress` is called with the number of profiles that were just read.

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import simulator
 from benchmarks.archive import read_archive
+from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import get_method
 from predictor.core.outliers import MeasuredProfile, find_outliers
@@ -16,6 +17,7 @@ from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import Measurements
 from profiles.scaling.runs import scaling_curves
 from tests.predictor.absurd import all_waiting, multiplied
+from tests.predictor.core.curves import curve_arrays
 
 MACHINES, PROGRAMS = 10, 10
 PLANTED = 43
@@ -113,6 +115,21 @@ def test_one_absurd_profile_changes_the_error_of_others_by_less_than_five_percen
     after = mean_errors(view, absurd)
     for name in METHODS:
         assert after[name] == pytest.approx(before[name], rel=0.05), name
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("factor", [1e6, 1e-6])
+def test_even_before_it_is_found_it_does_not_move_mpet(factor):
+    """`mpet` leaves out by itself what no platform could explain. As large as the demo."""
+    arrays = curve_arrays(2, 15, 26, noise=0.05, missing=0.0)
+    clean, length = Database.build(**arrays), len(arrays["curve_n"]) // len(arrays["t1_s"])
+    t1_s, time_s = np.array(arrays["t1_s"]), np.array(arrays["curve_time_s"]).reshape(-1, length)
+    t1_s[100] *= factor
+    time_s[100] *= factor
+    database = Database.build(**arrays | {"t1_s": t1_s, "curve_time_s": time_s.ravel()})
+    absurd = clean.platforms[arrays["platform_index"][100]], clean.workloads[arrays["workload_index"][100]]
+    before, after = mean_errors(clean, absurd), mean_errors(database, absurd)
+    assert after["mpet"] == pytest.approx(before["mpet"], rel=0.05)
 
 
 @pytest.mark.parametrize("change", ["a million times too slow", "growing with the cube of n"])

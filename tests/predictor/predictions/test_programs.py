@@ -12,7 +12,7 @@ from predictor.predictions.programs import narrowing_question, program_facts
 from predictor.predictions.question import InvalidField, NoPrediction, PredictionRequest, UnknownName
 from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.service import preview_answer
-from profiles.identity.programs import find_program, programs_by_source
+from profiles.identity.programs import program_or_404, programs_by_source
 from profiles.models import Source
 from tests.predictor.conftest import store
 from tests.programs import late_program_measurements, program_measurements
@@ -153,7 +153,7 @@ def test_what_would_narrow_it_is_about_the_widest_part(program):
 def test_facts_are_what_was_measured(program):
     source = Source.objects.get(label="program")
     (name,) = programs_by_source([source.pk], None)[source.pk]
-    facts = program_facts(find_program(*name.address, None))
+    facts = program_facts(program_or_404(*name.address, None))
     assert (facts["name"], facts["platform"]) == ("sort", "machine-0")
     times = facts["measured_times"]
     assert (times["n"], times["time_s"]) == ([1, 2, 4], pytest.approx([5.5, 3.0, 1.75]))

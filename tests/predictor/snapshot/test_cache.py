@@ -62,6 +62,12 @@ def test_curves_of_different_lengths_stay_apart(db):
     assert [database.curve(row)[0].tolist() for row in range(3)] == [[1], [1, 2, 3], [1, 8]]
 
 
+def test_a_snapshot_that_is_there_costs_two_queries(grid, django_assert_num_queries):
+    first = read_database()
+    with django_assert_num_queries(2):  # revision, newest profile
+        assert read_database() is first
+
+
 def test_queries_do_not_grow_with_the_profiles(grid, django_assert_num_queries):
     # revision, newest delivery, newest verdicts, generation, platforms, workloads, profiles with their arrays, revision
     with django_assert_num_queries(8):
@@ -92,6 +98,18 @@ def test_a_change_while_reading_is_read_again(grid, monkeypatch):
     numbers = iter([(1, 0), (2, 0), (2, 0), (2, 0)])
     monkeypatch.setattr(Revision, "current", lambda user=None: next(numbers))
     assert build_snapshot(None, ("measured",)).database.revision == 2
+
+
+def test_only_the_owner_sees_private_profiles(grid, owner, django_user_model):
+    public = row_ids()
+    platforms, _, _ = grid
+    mine = store_workloads(["mine"], private_to=owner)
+    secret = store_profiles(store_source(owner, private=True), [(platforms[0], mine[0])])
+    assert row_ids() == public
+    assert row_ids(django_user_model.objects.create_user("other")) == public
+    assert row_ids(owner) == sorted([*public, secret[0].pk])
+    assert "mine" not in read_database().workloads
+    assert (read_snapshot().holds_private, read_snapshot(owner).holds_private) == (False, True)
 
 
 def test_who_owns_nothing_private_shares_the_public_snapshot(grid, owner):

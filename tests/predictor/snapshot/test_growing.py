@@ -199,6 +199,15 @@ def test_predictions_are_the_same(method, db, full_builds, admin_user):
 
 
 class TestWhichProfileStands:
+    def test_the_owners_own_is_for_the_owner_alone(self, grid, full_builds, admin_user):
+        public = read_snapshot().profile_ids.tolist()
+        (mine,) = deliver_to(grid, (0, 1), owner=admin_user, n=CURVE_N[:2])
+        assert mine.pk in assert_as_built(admin_user).profile_ids
+        assert assert_as_built().profile_ids.tolist() == public
+        deliver_to(grid, (0, 1))
+        assert mine.pk in assert_as_built(admin_user).profile_ids
+        assert not full_builds
+
     def test_extremes_that_were_displaced(self, grid, full_builds):
         """More profiles than extremes are kept of; the most extreme one is measured again, and is ordinary now."""
         workloads = store_workloads([f"x{i:03}" for i in range(80)])
@@ -320,6 +329,15 @@ class TestVerdicts:
         judge(stored)
         assert len(assert_as_built().database.groups) == 1
         assert len(full_builds) == 1
+
+
+def test_after_something_was_hidden_and_shown_again(db, full_builds):
+    source = store(sample_measurements(3, 4)).source
+    read_snapshot()
+    for hidden in (True, False):
+        set_hidden(source, hidden)
+    assert_as_built()
+    assert len(full_builds) == 2
 
 
 def test_what_an_owner_publishes(db, full_builds, admin_user):
