@@ -172,8 +172,9 @@ def normalised_elements(database: Database, batch: IntArray) -> FloatArray:
 def nearest_positions(distances: FloatArray, of: int, count: int) -> list[int]:
     """Return the positions with the smallest defined distances, ties ordered by slug, without `of`.
 
-    >>> nearest_positions(np.array([0.3, np.nan, 0.0, 0.1, 0.1]), of=2, count=2)
-    [3, 4]
+    >>> distances = np.array([0.3, np.nan, 0.0, 0.1, 0.1])
+    >>> nearest_positions(distances, of=2, count=2), nearest_positions(distances, of=2, count=5)
+    ([3, 4], [3, 4, 0])
     """
     order = np.argsort(distances, kind="stable")
     return [int(position) for position in order if position != of and np.isfinite(distances[position])][:count]

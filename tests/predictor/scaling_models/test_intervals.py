@@ -68,3 +68,5 @@ def test_why_there_is_none(model, n, t, reason):
     assert reason in said
     assert np.isnan(low).all()
     assert np.isnan(high).all()
+    with pytest.raises(ValueError, match=r"level 1\.0 is not between 0 and 1"):
+        jackknife(fit, X, t, [[4.0]], 1.0)

@@ -102,11 +102,3 @@ def test_intervals_hold_most_of_what_comes():
         assert (low <= model.predict([[48.0], [64.0]])).all()
         inside.extend((low <= new) & (new <= high))
     assert 0.75 <= np.mean(inside) <= 0.99
-
-
-def test_interval_of_too_few_points_is_unknown():
-    model = Amdahl().fit(N[:2, None], [2.0, 1.0])
-    low, high = prediction_interval(model, N[:2, None], [2.0, 1.0], [[4.0]])
-    assert np.isnan([low, high]).all()
-    with pytest.raises(ValueError, match=r"level 1\.0 is not between 0 and 1"):
-        prediction_interval(model, N[:2, None], [2.0, 1.0], [[4.0]], 1.0)

@@ -30,13 +30,6 @@ def test_without_memory_it_is_amdahls_law():
     assert Amdahl().fit(N[:, None], t).parameters()["parallel_fraction"] == pytest.approx(0.9)
 
 
-def test_batches_of_parameters():
-    one, other = [0.9, 1, 0.1, 0.2], [0.8, 2, 0.1, 0.9]
-    both = memory_wall_speedup(N, RATIO, [one, other])
-    assert both.shape == (2, len(N))
-    assert both[1] == pytest.approx(memory_wall_speedup(N, RATIO, other))
-
-
 def test_the_sequential_time_of_an_unmeasured_clock():
     """Eq. 3: t(1) falls with the clock as far as it is not memory's."""
     truth = np.array([0.97, 1.7, 0.05, 0.3])

@@ -8,9 +8,7 @@ from predictor.scaling_models.task_graph import (
     TASK_MEASURES,
     TaskGraphModel,
     positive_fit,
-    task_measures,
 )
-from profiles.measurements import PARTS
 from research.scaling.studies.tasks import DirectRegression
 
 
@@ -50,11 +48,6 @@ def test_better_than_direct_regression_with_noise():
     errors = [float(np.median(np.abs(said / ASKED[1] - 1))) for said in (ours, direct)]
     assert errors[0] < 0.2
     assert errors[0] < errors[1]
-
-
-def test_parts_of_the_kit_map_to_the_identity_of_eq_8():
-    parts = np.random.default_rng(0).uniform(size=(5, len(PARTS)))
-    assert sum(task_measures(parts).values()) == pytest.approx(parts.sum(axis=1))
 
 
 def test_coefficients_are_never_negative():

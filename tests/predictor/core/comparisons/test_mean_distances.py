@@ -11,7 +11,6 @@ from predictor.core.comparisons.mean_distances import (
     complete_distances,
     map_in_plane,
     mean_distances,
-    nearest_positions,
 )
 from predictor.core.database import Database, Group
 from tests.predictor.core.curves import curve_arrays
@@ -106,16 +105,6 @@ def test_neighbours_are_a_row_of_the_matrix(seed, at_once):
         np.testing.assert_allclose(np.concatenate([row.mean for row in rows]), whole.mean, rtol=0, atol=1e-6)
 
 
-def test_hidden_profiles_take_no_part():
-    of = database(3)
-    before = mean_distances(of, "platforms", range(5), range(5))
-    hidden = of.without(0, range(4))
-    after = mean_distances(hidden, "platforms", range(5), range(5))
-    assert before.count[0].any()
-    assert not after.count[0].any()
-    assert np.isnan(after.mean[0]).all()
-
-
 def test_nothing_measured_has_no_distance():
     empty = Database.build(
         platforms=["a"], workloads=[], platform_index=[], workload_index=[], groups=(), group=[],
@@ -123,10 +112,6 @@ def test_nothing_measured_has_no_distance():
     )  # fmt: skip
     assert np.isnan(mean_distances(empty, "platforms", [0], [0]).mean).all()
     assert np.isnan(computing.distances_to_all(empty, "platforms", 0).mean).all()
-
-
-def test_nearest_leaves_out_what_has_no_distance():
-    assert nearest_positions(np.array([np.nan, 0.0, np.nan]), of=1, count=5) == []
 
 
 def test_points_in_a_plane_are_found_again_up_to_a_turn():

@@ -25,19 +25,14 @@ def asked(database, scenario, query=Query(0, 1), method="mpet", **facts):  # noq
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
-def test_a_migration_is_the_methods_own_answer(database, method):
+def test_a_migration_is_the_methods_own_answer_and_scaling_names_no_candidates_for_t1(database, method):
     chosen = get_method(method)
     plain = chosen.predict(database, Query(0, 1), chosen.settings())
-    found = asked(database, None, method=method)
+    found, scaling = asked(database, None, method=method), asked(database, Scenario("scaling"), method=method)
     np.testing.assert_array_equal(found.time_s, plain.time_s)
     assert (found.baseline, found.changes, found.lowered) == (None, (), ())
-
-
-@pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
-def test_scaling_alone_names_no_candidates_for_t1(database, method):
-    found = asked(database, Scenario("scaling"), method=method)
-    assert found.candidates_t1 == []
-    assert np.isfinite(found.t1_s / found.time_s).all()
+    np.testing.assert_array_equal(scaling.time_s, plain.time_s)
+    assert scaling.candidates_t1 == []
 
 
 @pytest.mark.parametrize("method", METHODS)

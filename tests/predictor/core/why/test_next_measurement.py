@@ -8,12 +8,10 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.methods import get_method
 from predictor.core.why.next_measurement import (
-    Observation,
     interval_factor,
     try_measurements,
     unmeasured_benchmarks,
     unmeasured_platforms,
-    with_observations,
 )
 from tests.predictor.core.curves import curve_database
 from tests.predictor.core.databases import rebuilt
@@ -127,16 +125,3 @@ def test_where_everything_is_measured_nothing_is_left():
     query = Query(2, 3, group=0)
     assert unmeasured_benchmarks(database, query) == unmeasured_platforms(database, query) == []
     assert ranked(database, query) == []
-
-
-def test_an_observation_becomes_a_row():
-    database, rows, query = with_gaps(1)
-    view = seen(database, rows)
-    place = unmeasured_benchmarks(view, query)[0]
-    answer = MPET.predict(view, Query(place[1], place[0], group=0, n=(1, 4, 16)), MPET.settings())
-    extended = with_observations(view, [Observation(*place, 0, answer)])
-    row = int(extended.lookup(*place, 0))
-    n, time_s = extended.curve(row)
-    assert n.tolist() == [1, 4, 16]
-    assert time_s == pytest.approx(answer.time_s)
-    assert len(extended) == (~view.hidden).sum() + 1
