@@ -87,8 +87,8 @@ class AutomaticChoice(ScalingModel):
     >>> from predictor.scaling_models.companions import companions_from_curves
     >>> n = np.array([1.0, 2, 4, 8]); kin = companions_from_curves([(n, np.array([8.0, 4, 2, 2]))] * 2)
     >>> model = AutomaticChoice().fit(n[:3, None], [4.0, 2.0, 1.0], companions=kin)
-    >>> model.predict([[8]]).round(3), model.reasons_[0].evidence
-    (array([0.794]), '2 companions')
+    >>> model.predict([[8]]).round(3), round(model.parameters()["log_correction_at_8"], 2)
+    (array([0.794]), 0.46)
     """
 
     title: ClassVar[str] = "Automatic choice"

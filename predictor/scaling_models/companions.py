@@ -72,14 +72,14 @@ def companions_of(
     return [_companion(database, int(rows[i]), platform, ours, float(weights[i])) for i in order]
 
 
-def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weight: float = 1.0) -> list[Companion]:
+def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]]) -> list[Companion]:
     """Return companions for curves (n, t) of the same platform, with n ascending and t in seconds.
 
     >>> companion = companions_from_curves([(np.array([1.0, 2.0]), np.array([4.0, 3.0]))])[0]
     >>> companion.log_r_at(np.array([2.0, 4.0])).round(3)
     array([0.405,   nan])
     """
-    return [Companion(n, np.log(n * t / (n[0] * t[0])), weight) for n, t in curves]
+    return [Companion(n, np.log(n * t / (n[0] * t[0])), weight=1.0) for n, t in curves]
 
 
 def _candidate_rows(database: Database, platform: int, workload: int, kinship: FloatArray) -> IntArray:

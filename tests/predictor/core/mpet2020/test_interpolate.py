@@ -6,13 +6,6 @@ from predictor.core.mpet2020.interpolate import ValueOrigin, candidate_weights, 
 NAN = np.nan
 
 
-def one(v_pa, v_pb, v_tb, r):
-    """One element: values of every candidate."""
-    columns = [np.array(column, dtype=float)[:, None] for column in (v_pa, v_pb, v_tb)]
-    result = interpolate(*columns, np.array(r, dtype=float))
-    return result.values[0], ValueOrigin(result.origins[0])
-
-
 @pytest.mark.parametrize(
     ("v_pa", "v_pb", "v_tb", "r", "value", "origin"),
     [
@@ -32,7 +25,10 @@ def one(v_pa, v_pb, v_tb, r):
     ],
 )
 def test_one_element(*, v_pa, v_pb, v_tb, r, value, origin):
-    assert one(v_pa, v_pb, v_tb, r) == (pytest.approx(value, rel=1e-12, nan_ok=True), origin)
+    columns = [np.array(column, dtype=float)[:, None] for column in (v_pa, v_pb, v_tb)]
+    found = interpolate(*columns, np.array(r, dtype=float))
+    assert found.values == pytest.approx([value], rel=1e-12, nan_ok=True)
+    assert found.origins == [origin]
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

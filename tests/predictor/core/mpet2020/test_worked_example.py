@@ -61,8 +61,8 @@ def database():
     )
 
 
-def predict(database, **settings):
-    query = Query(workload=database.workloads.index("A"), target=database.platforms.index("T"))
+def predict(database, references=None, **settings):
+    query = Query(database.workloads.index("A"), database.platforms.index("T"), references=references)
     return MPET2020.predict(database, query, MPET2020.settings_from(settings))
 
 
@@ -135,7 +135,6 @@ def test_curve_is_rebuilt_from_t1_and_the_elements(database):
 
 def test_one_reference_alone(database):
     """With P1 alone, t(1) = (7.5 + 10 + 5)/3; r = 1, (4/5)^3, 0 for D_a = 0.1, 0.2, 0.6."""
-    query = Query(database.workloads.index("A"), database.platforms.index("T"), references=(0,))
-    answer = MPET2020.predict(database, query, MPET2020.settings())
+    answer = predict(database, references=(0,))
     assert answer.t1_s == pytest.approx(7.5, rel=1e-12)
     assert element(answer, "redundancy.m") == pytest.approx((125 * 0.32 + 64 * 0.6) / 189, rel=1e-12)

@@ -88,8 +88,6 @@ def test_an_effect_that_the_platform_lacks_is_that_of_others():
 
 
 def test_a_breakpoint_beyond_all_threads_changes_nothing():
-    found = moved(PlatformTopology(NONE, 4.0, 8, 2000.0), N)
-    np.testing.assert_array_equal(found.time_s, answer_of(N, TIMES, n_ht=4).time_s)
     four = PlatformTopology(NONE, NONE, 4, 2000.0)
     answer = answer_of(N[:4], TIMES[:4])
     query, new = in_scenario(Query(0, 1), "mpet"), PlatformTopology(NONE, 9.0, 4, 2000.0)
