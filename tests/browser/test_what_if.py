@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from predictor.models import Prediction
 from tests.browser.walk import drawn
-from tests.pages import store_dataset, user
+from tests.pages import user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAIR = "?workload=app0-section0&target=machine-1"
@@ -110,12 +110,3 @@ def test_a_server_that_does_not_answer_is_no_broken_page(opened):
     page.unroute("**/what-if/answer/**")
     page.get_by_label("Work", exact=True).fill("3")
     expect(page.locator("#answer-facts")).to_contain_text("baseline:")
-
-
-def test_sliders_of_what_is_not_known_cannot_be_moved(visit):
-    workload, platform = store_dataset()[0].workload.slug, "cloud-1"
-    page = visit(f"{reverse('what-if')}?workload={workload}&target={platform}")
-    slider = page.get_by_label("Lock delay")
-    assert slider.is_disabled()
-    described = page.locator(f"#{slider.get_attribute('aria-describedby')}")
-    assert "only the wall time" in described.inner_text()

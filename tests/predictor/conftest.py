@@ -48,6 +48,14 @@ def only_pair(measurements: Measurements, platform: int, workload: int) -> Measu
     return replace(measurements, profiles=kept)
 
 
+kit_rows = module_rows(lambda: store(sample_measurements(3, 6), label="kit"))
+
+
+@pytest.fixture
+def kit(kit_rows, db) -> None:
+    """Store three platforms with six workloads each, as the kit measures them."""
+
+
 @pytest.fixture
 def measured(db):
     """Store four public platforms with six workloads each."""

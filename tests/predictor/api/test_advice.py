@@ -19,7 +19,7 @@ def answer_of(curve, measured=None, changes=()):
     return {"curve": rows, "measured": known, "changes": list(changes), "workload": "w", "target": "t", "revision": 1}
 
 
-def test_the_advice_has_what_formats_promise(database):
+def test_the_advice_has_what_formats_promise(kit):
     response = client_of().get(ADDRESS, ASKED)
     assert response.status_code == 200, response.content
     advice = strict_json(response.content)
@@ -33,7 +33,7 @@ def test_the_advice_has_what_formats_promise(database):
     assert advice["reasons"] and all(reason.endswith(".") for reason in advice["reasons"])
 
 
-def test_names_are_found_as_for_a_prediction_and_refusals_are_its_refusals(database):
+def test_names_are_found_as_for_a_prediction_and_refusals_are_its_refusals(kit):
     platform, workload = Platform.objects.get(slug="machine-0"), Workload.objects.get(slug="app0-section0")
     by_name = client_of().get(ADDRESS, {"workload": workload.name, "target": platform.name})
     assert by_name.json() == client_of().get(ADDRESS, ASKED).json()
@@ -80,7 +80,7 @@ def test_a_program_that_loses_from_one_thread_to_two_is_advised_one():
     assert advice["n"] == 1 and advice["probability"] > 0.95
 
 
-def test_the_answer_page_says_it_too(database):
+def test_the_answer_page_says_it_too(kit):
     text = client_of().get("/predictions/answer/", ASKED).content.decode()
     advice = client_of().get(ADDRESS, ASKED).json()
     assert f"{advice['n']}" in text.split('id="thread-advice"')[1].split("</p>")[0]

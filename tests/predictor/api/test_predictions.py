@@ -19,7 +19,7 @@ def ask(client, **fields):
     return client.post(API + "predictions/", ASKED | fields, format="json")
 
 
-def test_answer_has_the_promised_shape_and_is_stored_once(ada, database):
+def test_answer_has_the_promised_shape_and_is_stored_once(ada, kit):
     response = ask(ada)
     assert response.status_code == 201, response.content
     answer = strict_json(response.content)
@@ -39,7 +39,7 @@ def test_answer_has_the_promised_shape_and_is_stored_once(ada, database):
     assert Prediction.objects.count() == 1
 
 
-def test_the_stored_answer_never_changes(ada, database):
+def test_the_stored_answer_never_changes(ada, kit):
     first, client = ask(ada).json(), client_of()
     kept = client.get(first["url"])
     assert kept.json() == first
@@ -49,7 +49,7 @@ def test_the_stored_answer_never_changes(ada, database):
     assert ask(ada).json()["revision"] > first["revision"]
 
 
-def test_everything_can_be_chosen(ada, database):
+def test_everything_can_be_chosen(ada, kit):
     answer = ask(ada, references=["machine-1"], method="mpet2020", n=[4, 2], settings={"t1_workloads": 2}).json()
     assert [point["n"] for point in answer["curve"]] == [2, 4]
     assert answer["settings"]["t1_workloads"] == 2
@@ -93,7 +93,7 @@ def test_everything_can_be_chosen(ada, database):
         ({"platform_changes": {"cores": 8}}, "platform_changes.cores"),
     ],
 )
-def test_what_cannot_be_understood_is_400(ada, database, fields, name):
+def test_what_cannot_be_understood_is_400(ada, kit, fields, name):
     document = problem_in(ask(ada, **fields), 400)
     assert [error["name"] for error in document["errors"]] == [name]
     assert Prediction.objects.count() == 0
@@ -107,7 +107,7 @@ def test_what_cannot_be_answered_is_422_with_the_evidence(ada):
     assert "machine-0" in document["detail"]
 
 
-def test_without_a_token_the_same_answer_is_not_kept(ada, database):
+def test_without_a_token_the_same_answer_is_not_kept(ada, kit):
     response = ask(client_of())
     assert (response.status_code, "Location" in response) == (200, False)
     assert not Prediction.objects.exists()
@@ -121,7 +121,7 @@ def test_without_a_token_the_same_answer_is_not_kept(ada, database):
     problem_in(ask(unknown), 401)
 
 
-def test_without_a_token_few_may_be_asked_for_in_a_minute(ada, database, settings):
+def test_without_a_token_few_may_be_asked_for_in_a_minute(ada, kit, settings):
     rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] | {"prediction": "2/min"}
     settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": rates}
     assert [ask(client_of()).status_code for _ in range(3)] == [200, 200, 429]
@@ -130,7 +130,7 @@ def test_without_a_token_few_may_be_asked_for_in_a_minute(ada, database, setting
     assert client_of().get(API + "predictions/preview/", ASKED).status_code == 200
 
 
-def test_simulated_profiles_take_part_only_on_request(ada, database):
+def test_simulated_profiles_take_part_only_on_request(ada, kit):
     simulated = sample_measurements(1, 4, seed=5, origin="simulated")
     store(replace(simulated, platforms=[sample_platform(8)]), label="simulated")
     assert ask(ada).json()["simulated"] is False
@@ -144,7 +144,7 @@ def test_a_workload_that_is_only_simulated_needs_no_request(ada):
     assert ask(ada).json()["simulated"] is True
 
 
-def test_queries_of_a_question_asked_before_and_of_its_answer(ada, database, django_assert_num_queries):
+def test_queries_of_a_question_asked_before_and_of_its_answer(ada, kit, django_assert_num_queries):
     """1 token with its user, 2 revision, 3 newest profile (both: which snapshot), 4 the stored prediction, 5 that it is
     on the list of the user's own, 6 what was withdrawn of what it rests on; of the answer 4 and 6."""
     client, url = client_of(), ask(ada).json()["url"]

@@ -18,7 +18,7 @@ def ask(client, **fields):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_scenario_answers_and_is_kept(ada, database, scenario):
+def test_every_scenario_answers_and_is_kept(ada, kit, scenario):
     strategy = {"strategy": "dynamic_loop"} if scenario == "parallelisation" else {}
     response = ask(ada, scenario=scenario, **strategy)
     assert response.status_code == 201, response.content
@@ -28,7 +28,7 @@ def test_every_scenario_answers_and_is_kept(ada, database, scenario):
     assert all(point["speedup"] > 0 for point in answer["curve"])
 
 
-def test_a_virtual_workload_on_a_virtual_platform(ada, database):
+def test_a_virtual_workload_on_a_virtual_platform(ada, kit):
     workload = {"lock_delay": 0.5, "work_imbalance": 0, "memory": 2, "work": 1.5}
     platform = {"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 3000}
     answer = ask(ada, workload_changes=workload, platform_changes=platform).json()
@@ -38,7 +38,7 @@ def test_a_virtual_workload_on_a_virtual_platform(ada, database):
     assert answer["confidence"]["level"] == "low"
 
 
-def test_defaults_are_the_question_without_them(ada, database):
+def test_defaults_are_the_question_without_them(ada, kit):
     plain = ask(ada).json()
     spelled = ask(ada, scenario="migration", strategy=None, workload_changes=None, platform_changes=None).json()
     assert spelled == plain
@@ -56,7 +56,7 @@ RANKINGS = API + "rankings/"
 RANKED = {"workload": "app0-section0"}
 
 
-def test_a_ranking_has_platforms_by_rising_time_each_with_its_prediction(ada, database):
+def test_a_ranking_has_platforms_by_rising_time_each_with_its_prediction(ada, kit):
     ranking = strict_json(client_of().get(RANKINGS, RANKED | {"level": "0.8"}).content)
     assert (ranking["workload"], ranking["method"], ranking["revision"]) == ("app0-section0", "mpet", 1)
     assert [row["platform"] for row in ranking["results"]] == ["machine-0", "machine-1", "machine-2"]
@@ -75,7 +75,7 @@ def test_a_ranking_has_platforms_by_rising_time_each_with_its_prediction(ada, da
     assert len(lines) == 4
 
 
-def test_platforms_that_cannot_be_ranked_are_named(database):
+def test_platforms_that_cannot_be_ranked_are_named(kit):
     store(replace(sample_measurements(1, 1, seed=4), platforms=[sample_platform(9)]), label="lonely")
     ranking = client_of().get(RANKINGS, {"workload": "app0-section1"}).json()
     assert "machine-9" in [row["platform"] for row in ranking["results"]]
@@ -83,7 +83,7 @@ def test_platforms_that_cannot_be_ranked_are_named(database):
     assert refused["platform"] == "machine-9" and "no other workload" in refused["reason"]
 
 
-def test_private_platforms_are_ranked_for_their_owner_alone(database):
+def test_private_platforms_are_ranked_for_their_owner_alone(kit):
     owner = make_user("owner")
     own = replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9, name="secret-machine")])
     store(own, owner=owner, private=True)
@@ -97,7 +97,7 @@ def test_a_ranking_of_only_simulated_profiles_needs_no_request():
     assert {row["origin"] for row in client_of().get(RANKINGS, RANKED).json()["results"]} == {"simulated"}
 
 
-def test_a_ranking_is_computed_once_a_revision(database, monkeypatch):
+def test_a_ranking_is_computed_once_a_revision(kit, monkeypatch):
     client = client_of()
     first = client.get(RANKINGS, RANKED)
     monkeypatch.setattr(RankingQuestion, "steps", None)
@@ -118,13 +118,13 @@ def test_a_ranking_is_computed_once_a_revision(database, monkeypatch):
         ({"platform": "machine-0"}, "platform"),
     ],
 )
-def test_what_cannot_be_understood_of_a_ranking_is_400(database, parameters, name):
+def test_what_cannot_be_understood_of_a_ranking_is_400(kit, parameters, name):
     document = problem_in(client_of().get(RANKINGS, (RANKED if parameters else {}) | parameters), 400)
     assert [error["name"] for error in document["errors"]] == [name]
 
 
 @pytest.mark.parametrize(("noun", "slug"), [("platform", "machine-0"), ("workload", "app0-section0")])
-def test_the_most_similar_come_first(database, noun, slug):
+def test_the_most_similar_come_first(kit, noun, slug):
     document = strict_json(client_of().get(f"{API}{noun}s/{slug}/similar/").content)
     assert document["of"] == slug
     distances = [neighbour["distance"] for neighbour in document["results"]]
@@ -133,7 +133,7 @@ def test_the_most_similar_come_first(database, noun, slug):
     assert all(neighbour["count"] >= 1 for neighbour in document["results"])
 
 
-def test_private_rows_are_similar_for_their_owner_alone(database):
+def test_private_rows_are_similar_for_their_owner_alone(kit):
     owner = make_user("owner")
     (profile,) = store(secret_measurements(), owner=owner, private=True).profiles
     for path in (f"platforms/{profile.platform.slug}", f"workloads/{profile.workload.slug}"):
