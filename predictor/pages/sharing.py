@@ -149,10 +149,7 @@ def picture_of_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
     """
     stored = public_prediction(uid)
     key = f"share-picture:{settings.CODE_VERSION}:{stored.uid}:{stored.answer['revision']}"
-    content = caches["pages"].get(key)
-    if content is None:
-        content = picture_of_answer(stored.answer)
-        caches["pages"].set(key, content, SHARED_FOR_S)
+    content = caches["pages"].get_or_set(key, lambda: picture_of_answer(stored.answer), SHARED_FOR_S)
     return HttpResponse(content, content_type="image/png")
 
 
