@@ -18,7 +18,9 @@ ODDS = {0.5: "half of all", 0.8: "8 of 10", 0.9: "9 of 10", 0.95: "19 of 20", 0.
 
 
 @register.simple_tag
-def interval_bar(row: Mapping[str, Any], unit: str = "s", scale: IntervalScale | None = None) -> SafeString | str:
+def interval_bar(
+    row: Mapping[str, Any], unit: str = "s", level: float | None = None, scale: IntervalScale | None = None
+) -> SafeString | str:
     """Return the interval as an SVG line with a dot at the predicted time, or "" if there is no interval.
 
     Without the scale of a table, the axis extends from low_s / 1.5 to 1.5 * high_s.
@@ -31,7 +33,7 @@ def interval_bar(row: Mapping[str, Any], unit: str = "s", scale: IntervalScale |
         '<svg class="interval" width="100%" height="12" role="img" aria-label="{}">'
         '<line class="axis" x1="0" x2="100%" y1="6" y2="6"/><line x1="{}" x2="{}" y1="6" y2="6"/>'
         '<circle cx="{}" cy="6" r="4.5"/></svg>',
-        interval_words(row, unit),
+        interval_words(row, unit, level),
         low,
         high,
         time,

@@ -159,3 +159,9 @@ def test_the_command_is_one_that_a_shell_takes_apart_as_meant(stored):
     body = json.loads(command[command.index("-d") + 1])
     assert body == request_body(stored.answer)
     assert predict(PredictionRequest(**body)) == stored
+
+
+def test_the_interval_is_described_with_the_level_that_was_asked_for(client, public):
+    page = ask(client, **{"mpet.level": "0.8"})
+    assert 'aria-label="8 of 10 times between ' in page.content.decode()
+    assert "9 of 10" not in page.content.decode()
