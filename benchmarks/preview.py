@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.formats.plain_csv import KNOWN_COLUMNS, TIME_COLUMNS
 from benchmarks.forms import FORM_TITLES
 from mpet_site.web.tables import NUMBER, PageTable, TableColumn
+from profiles.scaling.wording import counted
 from profiles.templatetags.quantities import seconds, significant, size
 
 WORKLOADS_SHOWN = 50
@@ -32,7 +33,7 @@ def preview_of(found: Mapping[str, Any], head: Mapping[str, Any] | None, columns
     `reading.preview_table` for a table, and `columns` the mapping from roles to column titles that the user chose."""
     workloads, platform = found["workloads"], found["platform"] or {}
     more = len(workloads) - WORKLOADS_SHOWN
-    caption = f"{len(workloads)} workload{'' if len(workloads) == 1 else 's'}"
+    caption = counted(len(workloads), "workload")
     return {
         "form": FORM_TITLES.get(found["form"], "Results of the benchmark kit"),
         "report": found,

@@ -26,6 +26,7 @@ from predictor.pages.predictions import rows_in_answer
 from predictor.pages.presenting import names_by_slug
 from predictor.predictions.service import remove_predictions
 from profiles.models import Platform, Workload
+from profiles.scaling.wording import counted
 from profiles.templatetags.quantities import DASH, percent, significant, unmarked
 
 # A prediction, the name of its workload, the name of its target, and the URL of the target's page (empty if the target
@@ -206,7 +207,7 @@ def removal_page(request: HttpRequest, rows: Any, title: str, button: str) -> Ht
     """Show a confirmation page on GET and delete the predictions on POST."""
     if request.method == "POST":
         removed = remove_predictions(rows, request.user)
-        messages.success(request, f"{removed} prediction{'' if removed == 1 else 's'} deleted.")
+        messages.success(request, f"{counted(removed, 'prediction')} deleted.")
         return redirect("own-predictions")
     context = {
         "title": title,

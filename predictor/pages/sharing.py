@@ -26,6 +26,7 @@ from profiles.identity.programs import (
     program_or_404,
 )
 from profiles.models import Workload
+from profiles.scaling.wording import counted
 from profiles.templatetags.quantities import seconds, significant
 
 # An answer never changes, but the withdrawal of its sources must become visible within an hour.
@@ -101,7 +102,7 @@ def badge_of_program(request: HttpRequest, program: ProfiledProgram) -> HttpResp
     measured = measured_program(program)
     text = f"on {program.platform.name}"
     if measured is not None:
-        threads = f"{measured.best_n} thread{'' if measured.best_n == 1 else 's'}"
+        threads = counted(measured.best_n, "thread")
         is_relative = program.regions[0].workload.time_kind == Workload.TimeKind.RELATIVE
         time = "best" if is_relative else seconds(measured.best_s)
         text = f"{time} with {threads} {text}"
@@ -159,5 +160,5 @@ def picture_of_answer(answer: dict[str, Any]) -> bytes:
         source += ", from simulated profiles"
     title = f"{answer['workload']} on {answer['target']}"
     shared = shared_answer(answer)
-    line = f"{shared.time} with {shared.n} thread{'' if shared.n == 1 else 's'}" if shared.time else "relative times"
+    line = f"{shared.time} with {counted(shared.n, 'thread')}" if shared.time and shared.n else "relative times"
     return share_picture(title, line, source, answer_drawing(answer, {}, Breakpoints()))

@@ -23,6 +23,7 @@ from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.arrays import IntArray
 from profiles.models import Profile
+from profiles.scaling.wording import counted
 
 KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run with all workloads of the kit
 STRESS_NG_COMMAND = "make stress-ng"
@@ -296,15 +297,6 @@ def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than
         platform=host,
         command=STRESS_NG_COMMAND,
     )
-
-
-def counted(count: int, noun: str) -> str:
-    """Return the count with its noun.
-
-    >>> counted(1, "workload"), counted(34, "workload")
-    ('1 workload', '34 workloads')
-    """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def kit_counts(user: Any, workload: str, platforms: Sequence[str] | None = None) -> dict[str, int]:

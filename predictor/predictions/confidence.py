@@ -19,7 +19,7 @@ from predictor.core.database import Database
 from predictor.predictions.question import Basis, rows_behind
 from predictor.snapshot.building import Snapshot
 from profiles.models import Platform
-from profiles.scaling.wording import spell_threads, whole_percent
+from profiles.scaling.wording import counted, whole_percent
 
 LEVELS = ("high", "medium", "low")
 FEW_CANDIDATES, VERY_FEW_CANDIDATES = 10, 3
@@ -124,7 +124,8 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
     if evidence.same_architecture is False:
         findings.append((2, f"no reference machine has the target's instruction set ({evidence.architecture})"))
     if evidence.largest_n > evidence.largest_measured_n:
-        findings.append((1, f"no reference was measured with more than {spell_threads(evidence.largest_measured_n)}"))
+        most = counted(evidence.largest_measured_n, "thread")
+        findings.append((1, f"no reference was measured with more than {most}"))
     if evidence.stand_in_t1:
         findings.append((1, "a used profile has no run at n = 1"))
     if evidence.relative_times:

@@ -32,6 +32,7 @@ from profiles.scaling.losses import pop_efficiencies
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
 from profiles.scaling.quality import RepeatSpread
 from profiles.scaling.runs import CurveTable, reconstruct
+from profiles.scaling.wording import counted
 
 ROUNDING_PERCENT = 1e-6
 LEAST_PERCENT_SHOWN = 1.0  # smallest range of the residual axis
@@ -129,7 +130,7 @@ def describe_repeats(count: int, deviation_s: float, time_s: float) -> str:
     >>> describe_repeats(3, 0.02, 2.0), describe_repeats(1, np.nan, 2.0)
     ('3 runs, standard deviation 1 %', '1 run')
     """
-    runs = f"{count} run{'' if count == 1 else 's'}"
+    runs = counted(count, "run")
     return runs if np.isnan(deviation_s) else f"{runs}, standard deviation {100 * deviation_s / time_s:.2g} %"
 
 

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from mpet_site.web.tables import NAME, NUMBER, VALUE, PageTable, TableColumn, show_attribute, text_link
 from profiles.identity.descriptions import Difference
 from profiles.models import Platform, Profile, Source, Workload
+from profiles.scaling.wording import counted
 from profiles.templatetags.quantities import (
     badges,
     known_or_dash,
@@ -30,8 +31,7 @@ LABEL_SHOWN = 40  # maximum number of characters of a delivered file's name
 
 def profile_count_caption(page: Page[Profile]) -> str:
     """Return the caption of a table of profiles: their number on all pages."""
-    count = page.paginator.count
-    return f"{count} profile{'' if count == 1 else 's'}"
+    return counted(page.paginator.count, "profile")
 
 
 def add_badges(row: Any, link: SafeString) -> SafeString:

@@ -19,6 +19,7 @@ from mpet_site.web.pages import json_address, page_of
 from profiles.models import OwnPriceList
 from profiles.models.prices import LARGEST_FACTOR
 from profiles.prices.tables import PRICE_COLUMNS, PriceTableError, price_table, replace_own_prices, set_price_factor
+from profiles.scaling.wording import counted
 
 LARGEST_TABLE_BYTES = 4 << 20
 DELETED_PRICES = (
@@ -91,7 +92,7 @@ def store_form(user: Any, chosen: dict[str, Any]) -> str:
         set_price_factor(user, chosen["factor"])
         return f"Published prices are multiplied by {chosen['factor'].normalize():f} for you."
     count = replace_own_prices(user, chosen["table"], chosen["factor"])
-    return f"Your list has {count} price{'' if count == 1 else 's'} now."
+    return f"Your list has {counted(count, 'price')} now."
 
 
 @never_cache

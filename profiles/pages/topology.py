@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
+from profiles.scaling.wording import counted
 
 MachineCounts: TypeAlias = Platform | PlatformRecord
 
@@ -105,11 +106,8 @@ def describe_counts(machine: MachineCounts) -> str:
         "core": machine.physical_cores,
         "hardware thread": machine.threads,
     }
-    return ", ".join(_counted(count, noun) for noun, count in counts.items()) + "."
-
-
-def _counted(count: int | None, noun: str) -> str:
-    return f"{count or 'an unknown number of'} {noun}{'' if count == 1 else 's'}"
+    spelled = [counted(count, noun) if count else f"an unknown number of {noun}s" for noun, count in counts.items()]
+    return f"{', '.join(spelled)}."
 
 
 def describe_machine(machine: MachineCounts) -> str:
@@ -121,7 +119,7 @@ def describe_machine(machine: MachineCounts) -> str:
     '1 socket, 1 core, 2 threads'
     """
     counts = {"socket": machine.sockets, "core": machine.physical_cores, "thread": machine.threads}
-    known = [_counted(count, noun) for noun, count in counts.items() if count]
+    known = [counted(count, noun) for noun, count in counts.items() if count]
     details = (machine.microarchitecture, year_of(machine.microarchitecture, machine.device_class))
     return ", ".join([*known, *(str(part) for part in details if part)])
 

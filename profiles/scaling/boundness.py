@@ -14,7 +14,7 @@ from profiles.arrays import FloatArray
 from profiles.scaling.losses import WORTH_NAMING_SHARE, has_scaling, loss_shares
 from profiles.scaling.roofline import CACHE_LINE_BYTES, NOTHING_KNOWN, MachineFacts, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
-from profiles.scaling.wording import spell_threads, whole_percent
+from profiles.scaling.wording import counted, whole_percent
 
 COMMUNICATION_PARTS = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
 WAITING_SHARE = 0.3  # share of the thread time from which on waiting is the limit
@@ -168,8 +168,8 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
     """
     share = traffic_share(point, roof)
     sentence = (
-        f"At {spell_threads(point.n)} it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {whole_percent(share)} of "
-        f"the memory bandwidth ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
+        f"At {counted(point.n, 'thread')} it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {whole_percent(share)} "
+        f"of the memory bandwidth ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
     )
     return Boundness("memory", "roofline", sentence)
 
@@ -177,22 +177,22 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
 def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
     """Return computing or memory as the limit by the number of misses, or an unknown limit between the thresholds."""
     spelled = f"{misses:.3g}" if misses >= LEAST_SPELLED else f"fewer than {LEAST_SPELLED:g}"
-    counted = (
-        f"At {spell_threads(int(curves.n[column]))} {spelled} of 1000 instructions miss the last-level "
+    sentence = (
+        f"At {counted(int(curves.n[column]), 'thread')} {spelled} of 1000 instructions miss the last-level "
         f"cache (a hit there counts as {HIT_WEIGHT:g} of a miss)"
     )
     if misses >= MANY_MISSES:
-        return Boundness("memory", "counters", f"{counted}: memory-bound, by its counters.")
+        return Boundness("memory", "counters", f"{sentence}: memory-bound, by its counters.")
     if misses > FEW_MISSES:
-        sentence = f"{counted}: between computation-bound and memory-bound, undecided from {FEW_MISSES:g} to "
+        sentence = f"{sentence}: between computation-bound and memory-bound, undecided from {FEW_MISSES:g} to "
         return Boundness(None, "counters", f"{sentence}{MANY_MISSES:g}.")
-    return Boundness("computation", "counters", f"{counted}: computation-bound, by its counters.")
+    return Boundness("computation", "counters", f"{sentence}: computation-bound, by its counters.")
 
 
 def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None) -> Boundness:
     """Return communication or imbalance as the limit, whichever takes more of the thread time."""
     communication, imbalance = waiting_shares(curves, column).tolist()
-    where = f"At {spell_threads(int(curves.n[column]))}"
+    where = f"At {counted(int(curves.n[column]), 'thread')}"
     if imbalance > communication:
         sentence = f"{where} {whole_percent(imbalance)} of thread time is work imbalance: "
         return Boundness("imbalance", "scaling", f"{sentence}limited by the distribution of work, not by the hardware.")
@@ -231,7 +231,7 @@ def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -
 
 def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness:
     """Return memory as the limit if the redundancy is higher than computing explains, otherwise an unknown limit."""
-    n, where = int(curves.n[column]), spell_threads(int(curves.n[column]))
+    n, where = int(curves.n[column]), counted(int(curves.n[column]), "thread")
     grown = float(curves.redundancy[column] / curves.redundancy[0])
     explained = machine.redundancy_of_computing(n)
     cannot_tell = "Without counters, computation-bound and memory-bound cannot be distinguished."
@@ -250,7 +250,7 @@ def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) 
 def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
     """Return an unknown limit, because the predicted share of waiting is too near the threshold."""
     share = whole_percent(waiting_shares(curves, column).max())
-    where = f"At {spell_threads(int(curves.n[column]))}"
+    where = f"At {counted(int(curves.n[column]), 'thread')}"
     sentence = (
         f"{where} {share} of predicted thread time is waiting: too close to "
         f"{whole_percent(WAITING_SHARE)} to decide whether waiting or the hardware limits it."
@@ -260,7 +260,7 @@ def unexplained_waiting(curves: CurveTable, column: int) -> Boundness:
 
 def unexplained_loss(curves: CurveTable, column: int) -> Boundness:
     """Return an unknown limit, because the profile is time-only."""
-    share, where = max(excess_share(curves, column), 0.0), spell_threads(int(curves.n[column]))
+    share, where = max(excess_share(curves, column), 0.0), counted(int(curves.n[column]), "thread")
     lost = f"{whole_percent(share)} of thread time at {where} is lost"
     if share < WORTH_NAMING_SHARE:
         return Boundness(None, "scaling", f"{lost}: nothing limits it there.")

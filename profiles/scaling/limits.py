@@ -18,7 +18,7 @@ from profiles.scaling.losses import (
 )
 from profiles.scaling.roofline import NOTHING_KNOWN, MachineFacts, RooflinePoint
 from profiles.scaling.runs import CurveTable
-from profiles.scaling.wording import spell_threads, whole_percent
+from profiles.scaling.wording import counted, whole_percent
 
 
 class BoundDocument(TypedDict):
@@ -98,7 +98,7 @@ def saturation_sentence(curves: CurveTable) -> str:
     slower = curves.time_s[last] / curves.time_s[best] - 1
     if best == last or slower < WORTH_NAMING_SHARE:
         return ""
-    fastest = spell_threads(int(curves.n[best]))
+    fastest = counted(int(curves.n[best]), "thread")
     return f"Fastest with {fastest}; with {curves.n[last]} it takes {whole_percent(slower)} longer."
 
 

@@ -1,4 +1,4 @@
-"""Formats of shares and thread counts in the sentences of pages, the API and commands."""
+"""Formats of shares and counts in the sentences of pages, the API and commands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def whole_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def spell_threads(n: int) -> str:
-    """Return the number of threads with its unit in the singular or plural.
+def counted(count: int, noun: str) -> str:
+    """Return the count with its noun in the singular or plural.
 
-    >>> spell_threads(1), spell_threads(8)
-    ('1 thread', '8 threads')
+    >>> counted(1, "workload"), counted(34, "workload")
+    ('1 workload', '34 workloads')
     """
-    return "1 thread" if n == 1 else f"{n} threads"
+    return f"{count} {noun}{'' if count == 1 else 's'}"
