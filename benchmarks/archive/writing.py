@@ -22,16 +22,8 @@ from profiles.measurements import CounterTable, Measurements, PlatformRecord, Ru
 OPTIONAL_COLUMNS = tuple(field["name"] for field in load_schema("runs")["fields"] if field.get("optional"))
 
 
-def write_archive(
-    fileobj: IO[bytes],
-    measurements: Measurements,
-    *,
-    created: datetime,
-    name: str = "mpet-results",
-    extra: Mapping[str, bytes] | None = None,
-) -> None:
-    """Write the measurements of one platform below the top folder `name`. `extra` members are listed and written
-    unchanged.
+def write_archive(fileobj: IO[bytes], measurements: Measurements, *, created: datetime) -> None:
+    """Write the measurements of one platform below the folder `mpet-results`.
 
     Raises ValueError if `mpet-results/1` cannot represent the measurements: not exactly one platform, runs without
     exact nanoseconds, or `created` without a time zone.
@@ -40,14 +32,14 @@ def write_archive(
         raise ValueError(f"a results tarball holds one platform, not {len(measurements.platforms)}")
     if created.tzinfo is None:
         raise ValueError("created has no time zone")
-    files = dict(extra or {}) | _member_contents(measurements)
+    files = _member_contents(measurements)
     files["manifest.json"] = _json(_manifest_document(measurements, created, files))
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=fileobj, mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in sorted(files):
-            info = tarfile.TarInfo(f"{name}/{path}")
+            info = tarfile.TarInfo(f"mpet-results/{path}")
             info.size = len(files[path])
             tar.addfile(info, io.BytesIO(files[path]))
 

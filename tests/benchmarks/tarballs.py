@@ -16,9 +16,9 @@ CREATED = datetime(2026, 11, 20, 10, tzinfo=UTC)
 TOP = "mpet-results"
 
 
-def packed(measurements=None, **options) -> bytes:
+def packed(measurements=None) -> bytes:
     buffer = io.BytesIO()
-    write_archive(buffer, measurements or sample_measurements(1), created=CREATED, **options)
+    write_archive(buffer, measurements or sample_measurements(1), created=CREATED)
     return buffer.getvalue()
 
 

@@ -1,5 +1,6 @@
 """Members of good tarballs, and the errors of changed ones, for tests."""
 
+import json
 from dataclasses import fields, is_dataclass
 from functools import cache
 
@@ -49,6 +50,20 @@ def changed_row(files, number: int, name: str = "runs.csv", **cells) -> ArchiveE
     rows = rows_of(files[name])
     rows[number - 2].update(cells)
     return refused_csv(files, csv_of(rows), name)
+
+
+def with_platform(files, **fields) -> dict[str, bytes]:
+    platform = json.dumps(json.loads(files["platform.json"]) | fields, indent=1).encode()
+    return files | {"platform.json": platform}
+
+
+def refused_field(files, **fields) -> str:
+    """Return the reason for which a tarball with these fields of the platform is refused, on the line of the first of
+    them."""
+    changed = with_platform(files, **fields)
+    member, line, reason = first(refusal(pack(with_manifest(changed))))
+    assert (member, line) == ("platform.json", line_of(changed["platform.json"], f'"{next(iter(fields))}"'))
+    return reason
 
 
 def survives(content: bytes) -> None:

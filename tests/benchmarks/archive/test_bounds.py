@@ -7,7 +7,16 @@ import pytest
 
 from benchmarks.archive import ArchiveProblem
 from profiles.measurements.bounds import number_outside
-from tests.benchmarks.archive.refusals import HEADER, accepted, changed_row, first, line_of, refused_csv
+from tests.benchmarks.archive.refusals import (
+    HEADER,
+    accepted,
+    changed_row,
+    first,
+    line_of,
+    refused_csv,
+    refused_field,
+    with_platform,
+)
 from tests.benchmarks.tarballs import csv_of, pack, read, refusal, rows_of, with_manifest
 from tests.paths import ROOT
 
@@ -18,19 +27,6 @@ def test_what_the_kit_measured_is_inside():
     assert REFERENCES
     for tarball in REFERENCES:
         assert number_outside(read(tarball.read_bytes())) is None
-
-
-def with_platform(files, **fields) -> dict[str, bytes]:
-    platform = json.dumps(json.loads(files["platform.json"]) | fields, indent=1).encode()
-    return files | {"platform.json": platform}
-
-
-def refused_field(files, field: str, **fields) -> tuple:
-    """Member, line and reason; the line is that of the field."""
-    changed = with_platform(files, **fields)
-    member, line, reason = first(refusal(pack(with_manifest(changed))))
-    assert line == line_of(changed["platform.json"], f'"{field}"')
-    return member, reason
 
 
 @pytest.mark.parametrize("value", ["1.7976931348623157e308", "1e-310", "5e-324", "1e22", "1e-10"])
@@ -50,25 +46,20 @@ def test_counter_values_at_the_bounds(files, value):
 
 @pytest.mark.parametrize("count", [65_537, 1_000_000, 2**31 - 1])
 def test_trust_2_thread_counts_that_take_gigabytes(files, count):
-    fields = {"threads": count, "physical_cores": count, "n_max": count}
-    assert refused_field(files, "physical_cores", **fields) == (
-        "platform.json",
-        f"physical_cores: {count} is greater than the maximum of 65536",
-    )
+    reason = refused_field(files, physical_cores=count, threads=count, n_max=count)
+    assert reason == f"physical_cores: {count} is greater than the maximum of 65536"
 
 
 def test_trust_3_threads_that_no_drawing_holds(files):
-    assert refused_field(files, "threads", threads=3_000_000, physical_cores=4, n_ht=None, n_nu=2) == (
-        "platform.json",
-        "threads: 3000000 is greater than the maximum of 65536",
-    )
+    reason = refused_field(files, threads=3_000_000, physical_cores=4, n_ht=None, n_nu=2)
+    assert reason == "threads: 3000000 is greater than the maximum of 65536"
 
 
 @pytest.mark.parametrize("name", ["laptop\u200b", "EPYC \u202eB3117"])
 def test_trust_third_12_names_that_look_like_others(files, name):
     code = f"U+{ord(max(name)):04X}"
-    assert refused_field(files, "name", name=name) == ("platform.json", f"name: has the invisible character {code}")
-    assert refused_field(files, "cpu_model", cpu_model=name)[1] == f"cpu_model: has the invisible character {code}"
+    for field in ("name", "cpu_model"):
+        assert refused_field(files, **{field: name}) == f"{field}: has the invisible character {code}"
 
 
 @pytest.mark.parametrize("column", ["counter", "output_checksum"])
@@ -133,8 +124,8 @@ def test_trust_14_counters_without_one_good_row(files):
 
 @pytest.mark.parametrize("name", ["base_mhz", "max_mhz"])
 def test_trust_14_a_clock_of_400_digits(files, name):
-    member, reason = refused_field(files, name, **{name: 10**400})
-    assert (member, reason[: len(name) + 6]) == ("platform.json", f"{name}: 1000")
+    reason = refused_field(files, **{name: 10**400})
+    assert reason.startswith(f"{name}: 1000")
     assert reason.endswith(" is greater than the maximum of 100000")
 
 
@@ -155,10 +146,6 @@ def test_trust_15_run_sizes_on_which_powers_overflow(files, size):
     assert reason.startswith(f"size {size} is ")
 
 
-def test_trust_15_a_run_of_eighteen_years(files):
-    assert first(changed_row(files, 3, time_ns=str(2**59)))[2] == f"time_ns {2**59} is more than {10**16}"
-
-
 def test_n_times_time_ns_fits_63_bits(files):
     """At 1,024 threads and 10^16 ns it does not."""
     large = with_platform(files, threads=1024, n_max=1024, placement=None)
@@ -171,10 +158,7 @@ def test_n_times_time_ns_fits_63_bits(files):
 
 
 def test_trust_17_a_placement_is_no_longer_than_threads(files):
-    assert refused_field(files, "placement", placement=list(range(17))) == (
-        "platform.json",
-        "placement has 17 entries, more than threads = 16",
-    )
+    assert refused_field(files, placement=list(range(17))) == "placement has 17 entries, more than threads = 16"
     member, line, reason = first(refusal(pack(with_manifest(with_platform(files, placement=[0] * 400_000)))))
     assert (member, reason) == ("platform.json", "is not valid JSON: More than 200000 values")
     assert line > line_of(files["platform.json"], '"placement"')
