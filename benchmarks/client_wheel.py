@@ -11,12 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from django.http import Http404
+
 CLIENT = Path(__file__).resolve().parent / "client"
 PACKAGE = "mpet"
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # earliest time of a member of a zip archive
 
 
-class NoClientError(LookupError):
+class NoClientError(Http404):
     """This installation does not contain the client's sources."""
 
 

@@ -8,6 +8,8 @@ import tarfile
 from functools import lru_cache
 from pathlib import Path
 
+from django.http import Http404
+
 KIT = Path(__file__).resolve().parent / "kit"
 TOP_FOLDER = "mpet-kit"
 SERVER_FILE = "SERVER"  # contains the address to which `make upload` sends results by default
@@ -28,7 +30,7 @@ NOT_SERVED = {"build", "results", "__pycache__", "TOKEN", SERVER_FILE}  # build 
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}
 
 
-class NoKitError(LookupError):
+class NoKitError(Http404):
     """This installation does not contain the kit (no VERSION file), or not for this architecture."""
 
 

@@ -103,8 +103,8 @@ class QuarantineSending(ApiView):
         except QuarantineFull as error:
             raise Throttled(wait=error.retry_after_s) from error
         document = quarantine_document(request, quarantine, secret)
-        is_finished = document["status"] in {Upload.Status.ACCEPTED, Upload.Status.REJECTED}
-        return Response(document, status=201 if is_finished else 202, headers={"Location": document["url"]})
+        status = 202 if document["status"] in Upload.WAITING else 201
+        return Response(document, status=status, headers={"Location": document["url"]})
 
 
 class QuarantineDetail(ApiView):

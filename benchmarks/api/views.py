@@ -25,11 +25,10 @@ from benchmarks.api.serializers import (
     UploadRowSerializer,
     UploadSerializer,
 )
-from benchmarks.client_wheel import NoClientError, client_wheel, wheel_name
+from benchmarks.client_wheel import client_wheel, wheel_name
 from benchmarks.kit_archive import (
     ARCHITECTURES,
     TOP_FOLDER,
-    NoKitError,
     built_tarball,
     kit_sha256,
     kit_tarball,
@@ -48,8 +47,6 @@ from mpet_site.web.renderers import BytesRenderer, TarballRenderer, WheelRendere
 from mpet_site.web.throttling import wait_of_preview
 from profiles.ingest.publication import PublicationError
 from profiles.pages.page_cache import database_etag
-
-FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 
 
 class UploadFilter(FilterSet):
@@ -108,7 +105,7 @@ class UploadList(ListView):
         result = keep_tarball(file, request.user, visibility, name, licence, reading=reading, **measured)
         upload = begin_processing(result)
         data = UploadSerializer(upload, context={"request": request}).data
-        status = 201 if upload.status in FINISHED else 202
+        status = 202 if upload.waits else 201
         # wsgiref accepts no subclass of str in a header.
         return Response(data, status=status, headers={"Location": str(data["url"])})
 
@@ -193,10 +190,7 @@ class Kit(ApiView):
         operation_id="kit", summary="The benchmark kit as a tarball", responses={200: OpenApiTypes.BINARY, 404: None}
     )
     def get(self, request: Request) -> Any:
-        try:
-            version = kit_version()
-        except NoKitError as error:
-            raise NotFound from error
+        version = kit_version()
         content = kit_tarball(request.build_absolute_uri("/"))
         return respond_with_file(request, f"{TOP_FOLDER}-{version}.tar.gz", content, version, kit_sha256(content))
 
@@ -214,10 +208,7 @@ class BuiltKitArchive(ApiView):
         responses={200: OpenApiTypes.BINARY, 404: None},
     )
     def get(self, request: Request, architecture: str) -> Any:
-        try:
-            content = built_tarball(architecture, request.build_absolute_uri("/"))
-        except NoKitError as error:
-            raise NotFound from error
+        content = built_tarball(architecture, request.build_absolute_uri("/"))
         version = f"{kit_version()}-{architecture}"
         return respond_with_file(request, f"{TOP_FOLDER}-{version}.tar.gz", content, version, kit_sha256(content))
 
@@ -231,11 +222,7 @@ class ClientWheel(ApiView):
         operation_id="client", summary="The client as a wheel", responses={200: OpenApiTypes.BINARY, 404: None}
     )
     def get(self, request: Request, name: str) -> Any:
-        try:
-            known = wheel_name()
-        except NoClientError as error:
-            raise NotFound from error
-        if name != known:
+        if name != wheel_name():
             raise NotFound
         content = client_wheel()
         return respond_with_file(request, name, content, hashlib.sha256(content).hexdigest())
@@ -254,8 +241,5 @@ class KitGuide(ApiView):
     )
     def get(self, request: Request) -> Response:
         site = request.build_absolute_uri("/")
-        try:
-            guide = kit_guide(site, request.user)
-        except NoKitError as error:
-            raise NotFound from error
-        return Response(KitGuideSerializer(guide | {"url": f"{site}api/v1/kit/"}).data)
+        guide = kit_guide(site, request.user) | {"url": f"{site}api/v1/kit/"}
+        return Response(KitGuideSerializer(guide).data)

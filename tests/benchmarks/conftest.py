@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from benchmarks.kit_archive import RUN_FILES
 from benchmarks.services import keep_tarball
 from tests.benchmarks.kit.kit_build import CACHED_COMPILER
 from tests.benchmarks.uploads import tarball
@@ -50,14 +51,7 @@ def kit_folder(tmp_path):
 def static_build(kit_folder):
     """Add the files that `make static` writes for one architecture, and the scripts that belong to them."""
     for name, text in {
-        "static/measure.sh": "#!/bin/sh\n",
-        "mpet-profile": "#!/bin/sh\n",
-        "pack/join.sh": "x",
-        **{f"stress-ng/{name}": "x" for name in ("measure.sh", "stressors", "bridge.sh", "bridge")},
-        **{
-            f"upload/{name}": "x"
-            for name in ("json.awk", "profile.sh", "results.sh", "sending.sh", "server.sh", "upload.sh")
-        },
+        **dict.fromkeys(RUN_FILES.keys() - {"VERSION"}, "#!/bin/sh\n"),
         "build/static/x86_64/mpet-sweep": "built",
         "build/static/x86_64/libmpet_gomp.so": "built",
         "build/static/x86_64/clean/a.o": "built",

@@ -17,9 +17,9 @@ def upload(ada) -> Upload:
     return Upload.objects.get()
 
 
-def act(client, action: str, *uploads: Upload):
+def act(client, action: str, upload: Upload, reason: str = "a test"):
     client.force_login(User.objects.filter(is_superuser=True).first() or User.objects.create_superuser("moderator"))
-    fields = {"action": action, "reason": "a test", "_selected_action": [row.pk for row in uploads]}
+    fields = {"action": action, "reason": reason, "_selected_action": [upload.pk]}
     page = client.post(reverse("admin:benchmarks_upload_changelist"), fields, follow=True)
     client.logout()
     return text_of(page)
@@ -48,10 +48,7 @@ def test_a_hidden_upload_is_seen_by_its_owner_without_profiles_until_it_is_shown
 
 
 def test_nothing_is_hidden_without_a_reason(client, upload):
-    client.force_login(User.objects.create_superuser("moderator"))
-    fields = {"action": "hide", "reason": "  ", "_selected_action": [upload.pk]}
-    page = client.post(reverse("admin:benchmarks_upload_changelist"), fields, follow=True)
-    assert "A reason is required" in text_of(page)
+    assert "A reason is required" in act(client, "hide", upload, reason="  ")
     assert Profile.objects.visible_to(None).exists()
     assert not ModerationEntry.objects.exists()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -67,6 +67,15 @@ def test_two_at_the_same_moment_are_one(alice, media, monkeypatch):
     assert receive(content, alice) == first
     assert Upload.objects.count() == 1
     assert len(kept_files(media)) == 1
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_the_database_keeps_an_upload_once(alice, owned):
+    fields = {"owner": alice if owned else None, "filename": "x", "sha256": "a" * 64, "size_bytes": 1}
+    for status in ("rejected", "rejected", "received"):
+        Upload.objects.create(**fields, status=status)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Upload.objects.create(**fields, status="accepted")
 
 
 def test_a_rejected_tarball_may_be_tried_again(alice, monkeypatch):

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from benchmarks.models import Upload
@@ -11,7 +10,7 @@ from benchmarks.notes import MOST_SHOWN
 from profiles.models import Profile
 from profiles.moderation import set_hidden
 from tests.benchmarks.formats.test_formats import SPECIMENS
-from tests.benchmarks.uploads import receive, tarball
+from tests.benchmarks.uploads import receive, specimens, tarball
 from tests.mpet_site.api_samples import API, client_of, make_user
 from tests.pages import text_of
 from tests.samples import sample_measurements
@@ -127,9 +126,8 @@ def test_without_a_file_there_is_none_to_have(how, client):
 )
 def test_files_of_other_tools_keep_their_kind(names, suffix):
     ada = make_user("ada")
-    files = [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
     machine = '{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}'
-    fields = {"file": files, "form": "auto", "platform_json": machine, "visibility": "public"}
+    fields = {"file": specimens(*names), "form": "auto", "platform_json": machine, "visibility": "public"}
     upload = client_of(ada).post(f"{API}uploads/", fields).json()
     uid = upload["id"]
     assert (upload["status"], Upload.objects.get().form) == ("accepted", names[0].split("-")[0])

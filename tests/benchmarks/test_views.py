@@ -1,20 +1,19 @@
-import io
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from benchmarks.archive import write_archive
 from benchmarks.formats import FORMATS
 from benchmarks.forms import FORM_TITLES
 from benchmarks.models import Upload
 from profiles.ingest.service import ingest
 from profiles.models import Platform, Profile
 from profiles.moderation import set_hidden
-from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
+from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES
+from tests.benchmarks.tarballs import packed
+from tests.benchmarks.uploads import specimens
 from tests.pages import text_of, twin_of, user
 from tests.paths import ROOT
 from tests.samples import sample_measurements, sample_platform
@@ -23,10 +22,8 @@ pytestmark = pytest.mark.django_db
 
 
 def tarball(platform=None, **fields) -> SimpleUploadedFile:
-    content, measurements = io.BytesIO(), sample_measurements(1, 3, **fields)
-    measurements.platforms[:] = [platform or sample_platform()]
-    write_archive(content, measurements, created=datetime(2026, 11, 20, tzinfo=UTC))
-    return SimpleUploadedFile("results.tar.gz", content.getvalue(), "application/gzip")
+    measurements = replace(sample_measurements(1, 3, **fields), platforms=[platform or sample_platform()])
+    return SimpleUploadedFile("results.tar.gz", packed(measurements), "application/gzip")
 
 
 @pytest.fixture
@@ -73,10 +70,6 @@ def test_a_file_over_the_limit_is_refused_at_its_field(client, ada, settings):
     assert page.status_code == 422
     assert "at most" in page.context["form"].errors["file"][0]
     assert not Upload.objects.exists()
-
-
-def specimens(*names):
-    return [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
 
 
 LAPTOP = {"machine": "laptop", "processor": "ACME 1000", "threads": "8"}

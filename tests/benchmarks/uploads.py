@@ -2,7 +2,10 @@
 
 import io
 
+from django.core.files.uploadedfile import SimpleUploadedFile
+
 from benchmarks import services
+from tests.benchmarks.formats.test_formats import SPECIMENS
 from tests.benchmarks.tarballs import packed
 from tests.samples import sample_measurements
 
@@ -14,6 +17,11 @@ def tarball(measurements=None) -> bytes:
 def receive(content, owner=None, visibility="public", filename="run.tar.gz", **options):
     file = io.BytesIO(content)
     return services.begin_processing(services.keep_tarball(file, owner, visibility, filename, **options))
+
+
+def specimens(*names):
+    """Return files of other tools as a form sends them."""
+    return [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
 
 
 def kept_files(media):

@@ -3,7 +3,6 @@ import json
 import tarfile
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from accounts.models import ApiToken
@@ -11,8 +10,8 @@ from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform, Profile, Source
-from tests.benchmarks.formats.test_formats import CSV_COLUMNS, SPECIMENS
-from tests.benchmarks.uploads import receive
+from tests.benchmarks.formats.test_formats import CSV_COLUMNS
+from tests.benchmarks.uploads import receive, specimens
 from tests.mpet_site.api_samples import API, make_user
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform
@@ -29,8 +28,7 @@ def client(alice):
 
 
 def send(client, name="hyperfine-1.15.0.json", **fields):
-    file = SimpleUploadedFile(name, (SPECIMENS / name).read_bytes())
-    return client.post(f"{API}uploads/", {"file": file, **fields})
+    return client.post(f"{API}uploads/", {"file": specimens(name), **fields})
 
 
 def test_a_file_of_another_tool_becomes_an_upload(client):
@@ -113,10 +111,6 @@ def test_a_private_platform_of_somebody_else_is_not_there(client):
     assert "There is no such platform." in json.dumps(answer.json())
 
 
-def parts(*names):
-    return [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
-
-
 @pytest.mark.parametrize(
     ("names", "fields", "reason"),
     [
@@ -126,7 +120,7 @@ def parts(*names):
     ],
 )
 def test_files_that_are_no_upload_are_invalid(client, names, fields, reason):
-    answer = client.post(f"{API}uploads/", {"file": parts(*names), **fields})
+    answer = client.post(f"{API}uploads/", {"file": specimens(*names), **fields})
     assert answer.status_code == 400
     assert reason in json.dumps(answer.json())
     assert not Upload.objects.exists()
@@ -149,7 +143,7 @@ def test_without_an_account_a_file_has_fewer_runs(client, settings):
     """As a tarball has fewer rows."""
     fields = {"form": "hyperfine", "platform_json": MACHINE}
     settings.QUARANTINE_MAX_ROWS = 1
-    file = SimpleUploadedFile("hyperfine-1.15.0.json", (SPECIMENS / "hyperfine-1.15.0.json").read_bytes())
-    report = APIClient().post(f"{API}quarantine/", {"file": file, **fields}).json()["report"]
+    sent = {"file": specimens("hyperfine-1.15.0.json"), **fields}
+    report = APIClient().post(f"{API}quarantine/", sent).json()["report"]
     assert "has more than 1 runs" in report["errors"][0]["reason"]
     assert send(client, **fields).json()["status"] == "accepted"
