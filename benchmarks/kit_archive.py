@@ -34,17 +34,17 @@ class NoKitError(Http404):
     """This installation does not contain the kit (no VERSION file), or not for this architecture."""
 
 
-def kit_version(folder: Path = KIT) -> str:
-    path = folder / "VERSION"
+def kit_version() -> str:
+    path = KIT / "VERSION"
     if not path.is_file():
         raise NoKitError(f"no {path.name} in the kit's folder")
     return path.read_text().strip()
 
 
-def kit_files(folder: Path = KIT) -> list[Path]:
+def kit_files() -> list[Path]:
     """Return the sorted paths of the kit's files, relative to its folder. Hidden files, build outputs and the
     operator's files, such as the token, are left out."""
-    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    paths = (path.relative_to(KIT) for path in KIT.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(
         path
         for path in paths
@@ -53,35 +53,35 @@ def kit_files(folder: Path = KIT) -> list[Path]:
     )
 
 
-def kit_tarball(site: str = "", folder: Path = KIT) -> bytes:
+def kit_tarball(site: str = "") -> bytes:
     """Return the tarball of the kit, which contains `site`, the server's address. It is cached, and packed again after
     a file has changed."""
-    kit_version(folder)
-    return _pack(site, tuple((path.as_posix(), _dated(folder / path)) for path in kit_files(folder)))
+    kit_version()
+    return _pack(site, tuple((path.as_posix(), _dated(KIT / path)) for path in kit_files()))
 
 
-def built_architectures(folder: Path = KIT) -> list[str]:
+def built_architectures() -> list[str]:
     """Return the architectures for which an operator ran `make static` to its end with this version of the sources."""
-    return [name for name in ARCHITECTURES if _built_files(name, folder)]
+    return [name for name in ARCHITECTURES if _built_files(name)]
 
 
-def built_tarball(architecture: str, site: str = "", folder: Path = KIT) -> bytes:
+def built_tarball(architecture: str, site: str) -> bytes:
     """Return the tarball of the programs that `make static` built for one architecture, with the scripts that measure
     and upload. Raises NoKitError if there are none."""
-    built = _built_files(architecture, folder)
+    built = _built_files(architecture)
     if not built:
         raise NoKitError(f"the kit was not built for {architecture}")
-    members = {member: folder / path for path, member in RUN_FILES.items()}
+    members = {member: KIT / path for path, member in RUN_FILES.items()}
     members |= {f"build/{path.name}": path for path in built}
     return _pack(site, tuple((member, _dated(path)) for member, path in members.items()))
 
 
-def _built_files(architecture: str, folder: Path) -> list[Path]:
+def _built_files(architecture: str) -> list[Path]:
     """Return the built programs. The list is empty if the stamp that `make static` writes last is missing or has
     another version."""
-    built = folder / "build" / "static" / architecture
+    built = KIT / "build" / "static" / architecture
     stamp = built / "VERSION"
-    if architecture not in ARCHITECTURES or not stamp.is_file() or stamp.read_text().strip() != kit_version(folder):
+    if architecture not in ARCHITECTURES or not stamp.is_file() or stamp.read_text().strip() != kit_version():
         return []
     return sorted(path for path in (*built.glob("mpet-*"), *built.glob("libmpet_*.so")) if path.is_file())
 

@@ -127,9 +127,8 @@ def kit_steps(site: str) -> list[Step]:
     ]
 
 
-def kit_workloads(folder: Path = KIT) -> list[KitWorkload]:
-    kit_version(folder)
-    return [kit_workload(path) for path in sorted((folder / "workloads").glob("*.cpp"))]
+def kit_workloads() -> list[KitWorkload]:
+    return [kit_workload(path) for path in sorted((KIT / "workloads").glob("*.cpp"))]
 
 
 def kit_workload(source: Path) -> KitWorkload:

@@ -15,7 +15,7 @@ def members(packed):
 
 
 def test_it_holds_the_sources_and_nothing_that_was_built(kit_folder):
-    assert members(kit_tarball(folder=kit_folder)) == {
+    assert members(kit_tarball()) == {
         "mpet-kit/Makefile": ("0o644", 0),
         "mpet-kit/VERSION": ("0o644", 0),
         "mpet-kit/run.sh": ("0o755", 0),
@@ -24,20 +24,20 @@ def test_it_holds_the_sources_and_nothing_that_was_built(kit_folder):
 
 
 def test_the_same_sources_are_the_same_bytes(kit_folder):
-    before = kit_tarball(folder=kit_folder)
+    before = kit_tarball()
     for path in kit_folder.rglob("*"):
         os.utime(path, (1, 1), follow_symlinks=False)
     (kit_folder / "build" / "b.o").write_text("more")
-    assert kit_tarball(folder=kit_folder) == before
+    assert kit_tarball() == before
     (kit_folder / "Makefile").write_text("all: a\n")
-    assert kit_tarball(folder=kit_folder) != before
+    assert kit_tarball() != before
 
 
 def test_it_knows_the_server_that_it_came_from(kit_folder):
     """What the operator keeps in the folder is not served."""
     (kit_folder / "TOKEN").write_text("mpet_secret\n")
     (kit_folder / "SERVER").write_text("https://elsewhere.example\n")
-    packed = kit_tarball("https://mpet.example/", kit_folder)
+    packed = kit_tarball("https://mpet.example/")
     assert "mpet-kit/TOKEN" not in members(packed)
     with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
         assert [member.name for member in archive].count("mpet-kit/SERVER") == 1
@@ -45,26 +45,27 @@ def test_it_knows_the_server_that_it_came_from(kit_folder):
         assert server is not None and server.read() == b"https://mpet.example\n"
 
 
-def test_no_version_no_kit(tmp_path):
+def test_no_version_no_kit(kit_folder):
+    (kit_folder / "VERSION").unlink()
     with pytest.raises(NoKitError, match="VERSION"):
-        kit_tarball(folder=tmp_path)
+        kit_tarball()
 
 
-def test_what_make_static_built_is_served_by_architecture_with_what_measures_and_sends(kit_folder, static_build):
-    assert built_architectures(kit_folder) == ["x86_64"]
-    packed = built_tarball("x86_64", "https://mpet.example/", kit_folder)
+def test_what_make_static_built_is_served_by_architecture_with_what_measures_and_sends(static_build):
+    assert built_architectures() == ["x86_64"]
+    packed = built_tarball("x86_64", "https://mpet.example/")
     found = members(packed)
     assert found["mpet-kit/measure"] == ("0o755", 0) and found["mpet-kit/build/mpet-sweep"] == ("0o755", 0)
     assert {"mpet-kit/build/libmpet_gomp.so", "mpet-kit/upload/upload.sh", "mpet-kit/SERVER"} <= set(found)
     assert "mpet-kit/build/clean/a.o" not in found
-    assert built_tarball("x86_64", "https://mpet.example/", kit_folder) == packed
+    assert built_tarball("x86_64", "https://mpet.example/") == packed
     with pytest.raises(NoKitError, match="aarch64"):
-        built_tarball("aarch64", folder=kit_folder)
+        built_tarball("aarch64", "")
 
 
-def test_a_build_of_another_version_or_of_no_architecture_is_not_served(kit_folder, static_build):
-    (kit_folder / "VERSION").write_text("1.3\n")
-    assert built_architectures(kit_folder) == []
+def test_a_build_of_another_version_or_of_no_architecture_is_not_served(static_build):
+    (static_build / "VERSION").write_text("1.3\n")
+    assert built_architectures() == []
     for architecture in ("x86_64", "../static/x86_64", ""):
         with pytest.raises(NoKitError):
-            built_tarball(architecture, folder=kit_folder)
+            built_tarball(architecture, "")

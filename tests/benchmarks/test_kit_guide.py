@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 
-from benchmarks import kit_guide
+from benchmarks import kit_archive
 from benchmarks.kit_archive import KIT, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads, stress_ng_versions
 from benchmarks.public_data.sparecores import stress_ng_workload
@@ -50,7 +50,7 @@ def test_the_page_and_its_twin_show_the_same_commands_for_this_server(client):
 
 
 def test_without_the_kit_the_page_says_so(client, monkeypatch, tmp_path):
-    monkeypatch.setattr(kit_guide.kit_workloads, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(kit_archive, "KIT", tmp_path)
     page = client.get(reverse("measure"))
     assert page.status_code == 404
     assert "has no benchmark kit" in text_of(page)

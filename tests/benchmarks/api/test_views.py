@@ -4,7 +4,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from benchmarks import kit_archive
 from benchmarks.kit_archive import kit_tarball
 from benchmarks.models import Upload
 from profiles.models import Profile
@@ -194,28 +193,20 @@ def test_queries_of_an_upload(ada, django_assert_num_queries):
         client.get(url)
 
 
-def test_served(kit_folder, monkeypatch):
-    monkeypatch.setattr(kit_archive.kit_version, "__defaults__", (kit_folder,))
-    monkeypatch.setattr(kit_archive.kit_tarball, "__defaults__", ("", kit_folder))
+def test_served(kit_folder):
     client = client_of()
     for accept in ("*/*", "application/gzip"):
         response = client.get(API + "kit/", HTTP_ACCEPT=accept)
         assert response.status_code == 200
         assert response["Content-Type"] == "application/gzip"
         assert response["Content-Disposition"] == 'attachment; filename="mpet-kit-1.2.tar.gz"'
-        assert response.content == kit_tarball("http://testserver/", kit_folder)
+        assert response.content == kit_tarball("http://testserver/")
     assert client.get(API + "kit/", HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
     (kit_folder / "VERSION").unlink()
     problem_in(client.get(API + "kit/"), 404)
 
 
-def test_built_programs_are_served_with_the_digest_that_guide_and_page_name(kit_folder, static_build, monkeypatch):
-    for function, defaults in {
-        kit_archive.kit_version: (kit_folder,),
-        kit_archive.built_architectures: (kit_folder,),
-        kit_archive.built_tarball: ("", kit_folder),
-    }.items():
-        monkeypatch.setattr(function, "__defaults__", defaults)
+def test_built_programs_are_served_with_the_digest_that_guide_and_page_name(static_build):
     client = client_of()
     (built,) = client.get(API + "kit/guide/").json()["built"]
     response = client.get(built["url"])
