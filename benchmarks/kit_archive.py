@@ -56,7 +56,6 @@ def kit_files() -> list[Path]:
 def kit_tarball(site: str = "") -> bytes:
     """Return the tarball of the kit, which contains `site`, the server's address. It is cached, and packed again after
     a file has changed."""
-    kit_version()
     return _pack(site, tuple((path.as_posix(), _dated(KIT / path)) for path in kit_files()))
 
 

@@ -45,12 +45,6 @@ def test_it_knows_the_server_that_it_came_from(kit_folder):
         assert server is not None and server.read() == b"https://mpet.example\n"
 
 
-def test_no_version_no_kit(kit_folder):
-    (kit_folder / "VERSION").unlink()
-    with pytest.raises(NoKitError, match="VERSION"):
-        kit_tarball()
-
-
 def test_what_make_static_built_is_served_by_architecture_with_what_measures_and_sends(static_build):
     assert built_architectures() == ["x86_64"]
     packed = built_tarball("x86_64", "https://mpet.example/")

@@ -33,8 +33,8 @@ def ada(client):
     return ada
 
 
-def send(client, file, visibility="public"):
-    return client.post(reverse("upload"), {"file": file, "visibility": visibility}, follow=True)
+def send(client, files, **fields):
+    return client.post(reverse("upload"), {"file": files, "visibility": "public", **fields}, follow=True)
 
 
 @pytest.mark.parametrize("name", ["upload", "uploads"])
@@ -75,10 +75,6 @@ def test_a_file_over_the_limit_is_refused_at_its_field(client, ada, settings):
 LAPTOP = {"machine": "laptop", "processor": "ACME 1000", "threads": "8"}
 
 
-def fill(client, files, **fields):
-    return client.post(reverse("upload"), {"file": files, "visibility": "public", **fields}, follow=True)
-
-
 def test_the_page_leads_a_stranger_to_files_of_other_tools(client, ada):
     page = client.get(reverse("upload"))
     assert "Files of another tool: machine and columns" in text_of(page)
@@ -89,12 +85,12 @@ def test_the_page_leads_a_stranger_to_files_of_other_tools(client, ada):
 @pytest.mark.parametrize("form", ["csv", "talp"])
 def test_files_of_another_tool_are_recognised_and_previewed_before_they_are_stored(client, ada, form):
     fields = LAPTOP | ({"columns": ", ".join("=".join(pair) for pair in CSV_COLUMNS.items())} if form == "csv" else {})
-    page = fill(client, specimens(*FILES[form]), preview="true", **fields)
+    page = send(client, specimens(*FILES[form]), preview="true", **fields)
     assert page.status_code == 200, page.context["form"].errors
     assert f"Format: {FORM_TITLES[form]}." in text_of(page)
     assert "nothing is stored yet" in text_of(page) and "ACME 1000" in text_of(page)
     assert not Upload.objects.exists()
-    stored = fill(client, specimens(*FILES[form]), **fields)
+    stored = send(client, specimens(*FILES[form]), **fields)
     assert "accepted" in text_of(stored)
     assert Upload.objects.get().form == form
     assert Profile.objects.filter(platform__cpu_model="ACME 1000").exists()
@@ -102,19 +98,19 @@ def test_files_of_another_tool_are_recognised_and_previewed_before_they_are_stor
 
 def test_several_files_of_one_machine_are_one_upload(client, ada):
     names = ("talp-1.json", "talp-2.json", "talp-2-again.json")
-    preview = text_of(fill(client, specimens(*names), preview="true", **LAPTOP))
+    preview = text_of(send(client, specimens(*names), preview="true", **LAPTOP))
     assert "2 workloads" in preview and "Global – 3 1: 6.36 s; 2: 5.26 s" in preview
-    fill(client, specimens(*names), **LAPTOP)
+    send(client, specimens(*names), **LAPTOP)
     upload = Upload.objects.get()
     assert (upload.filename, upload.status) == ("talp-1.json and 2 more", "accepted")
     assert {profile.n_measured for profile in Profile.objects.all()} == {2}
-    again = fill(client, specimens(*names), **LAPTOP)
+    again = send(client, specimens(*names), **LAPTOP)
     assert again.redirect_chain[-1][0] == reverse("upload-report", args=[upload.uid])
 
 
 def test_a_preview_names_each_line_that_would_be_refused(client, ada):
     file = SimpleUploadedFile("scan.csv", b"workload,n,time_s\nfft,1,2\nfft,99,1\nfft,two,1\n")
-    page = fill(client, file, preview="true", **LAPTOP)
+    page = send(client, file, preview="true", **LAPTOP)
     words = text_of(page)
     assert "The files would be refused" in words
     assert "scan.csv 4 n is &#x27;two&#x27;, not a thread count from 1 to 65536" in words
@@ -122,7 +118,7 @@ def test_a_preview_names_each_line_that_would_be_refused(client, ada):
 
 
 def test_a_tarball_of_the_kit_is_previewed_too(client, ada):
-    words = text_of(fill(client, tarball(), preview="true"))
+    words = text_of(send(client, tarball(), preview="true"))
     assert "Format: Results of the benchmark kit." in words and "3 workloads" in words
     assert not Upload.objects.exists()
 
@@ -131,7 +127,7 @@ def test_a_known_platform_is_said_by_its_address(client, ada):
     send(client, tarball())
     platform = Platform.objects.get()
     address = f"http://testserver{reverse('platform', args=[platform.slug])}"
-    fill(client, specimens("hyperfine-1.15.0.json"), platform=address)
+    send(client, specimens("hyperfine-1.15.0.json"), platform=address)
     assert Profile.objects.filter(platform=platform, source__kind="files").count() == 1
 
 
@@ -150,7 +146,7 @@ def test_a_known_platform_is_said_by_its_address(client, ada):
     ],
 )
 def test_what_is_said_wrongly_of_a_file_is_told_at_its_field(client, ada, fields, field):
-    page = fill(client, specimens("table.csv"), **fields)
+    page = send(client, specimens("table.csv"), **fields)
     assert page.status_code == 422
     assert set(page.context["form"].errors) == {field}
     assert '<details id="of-other-tools" open>' in page.content.decode()
@@ -172,16 +168,16 @@ def test_files_that_are_no_upload_are_refused_at_their_field(client, ada, files,
         if fields.pop("tarball", False)
         else [one for file in files for one in (specimens(file) if isinstance(file, str) else [file])]
     )
-    page = fill(client, files, **fields)
+    page = send(client, files, **fields)
     assert page.status_code == 422
     assert reason in page.context["form"].errors["file"][0]
     assert not Upload.objects.exists()
 
 
 def test_a_private_platform_of_somebody_else_cannot_be_named(client, ada):
-    send(client, tarball(), "private")
+    send(client, tarball(), visibility="private")
     client.force_login(user("eve"))
-    page = fill(client, specimens("hyperfine-1.15.0.json"), platform=Platform.objects.get().slug)
+    page = send(client, specimens("hyperfine-1.15.0.json"), platform=Platform.objects.get().slug)
     assert page.context["form"].errors["platform"] == ["There is no such machine."]
 
 
@@ -196,7 +192,7 @@ def test_trust_12_the_form_takes_visibility_said_once(client, ada, given):
 @pytest.mark.parametrize("how", ["private", "rejected"])
 def test_a_private_or_rejected_upload_is_for_its_owner_alone(client, ada, how):
     file = tarball() if how == "private" else SimpleUploadedFile("results.tar.gz", b"no")
-    page = send(client, file, "private" if how == "private" else "public")
+    page = send(client, file, visibility="private" if how == "private" else "public")
     address = page.redirect_chain[-1][0]
     assert how in text_of(page)
     client.force_login(user("eve"))
@@ -295,7 +291,7 @@ def test_a_table_shows_its_columns_and_first_lines_with_drop_downs(client, ada):
     def table():
         return SimpleUploadedFile("scan.csv", TABLE)
 
-    page = fill(client, table(), preview="true", **LAPTOP)
+    page = send(client, table(), preview="true", **LAPTOP)
     content = page.content.decode()
     assert "The files would be refused" in content  # nothing says which column is n
     shown = page.context["preview"]["columns"]
@@ -305,12 +301,12 @@ def test_a_table_shows_its_columns_and_first_lines_with_drop_downs(client, ada):
     assert content.count('form="upload" name="column_role"') == 5
     assert content.index('id="understood"') < content.index('id="upload"')  # the report is above the form
     assert "autofocus" in content[content.index('id="understood"') :][:200]
-    page = fill(client, table(), preview="true", **LAPTOP, **CHOSEN)
+    page = send(client, table(), preview="true", **LAPTOP, **CHOSEN)
     assert "nothing is stored yet" in text_of(page) and "fft" in text_of(page)
     assert [column["role"] for column in page.context["preview"]["columns"]["columns"]] == CHOSEN["column_role"]
-    assert "accepted" in text_of(fill(client, table(), **LAPTOP, **CHOSEN))
+    assert "accepted" in text_of(send(client, table(), **LAPTOP, **CHOSEN))
     assert Profile.objects.get().t1_s == pytest.approx(2.0)  # by Milliseconds, not by time_s
-    twice = fill(client, table(), preview="true", **LAPTOP, **CHOSEN | {"column_role": ["n", "n", "", "", ""]})
+    twice = send(client, table(), preview="true", **LAPTOP, **CHOSEN | {"column_role": ["n", "n", "", "", ""]})
     assert "A field is mapped twice." in text_of(twice)
 
 
@@ -343,7 +339,7 @@ def test_a_measurement_never_lands_on_a_simulated_machine(client, ada):
     simulated.platforms[0] = replace(simulated.platforms[0], name="model (simulated)")
     row = ingest(simulated, kind="simulator", label="model", sha256="5" * 64, owner=None, private=False).profiles[0]
     file = SimpleUploadedFile("scan.csv", b"workload,n,time_s\nfft,1,2\nfft,2,1\n")
-    assert "is a simulated machine, which cannot be measured" in text_of(fill(client, file, platform=row.platform.slug))
+    assert "is a simulated machine, which cannot be measured" in text_of(send(client, file, platform=row.platform.slug))
     report = send(client, tarball(simulated.platforms[0], seed=2))
     assert "is a simulated machine" in text_of(report)
     assert set(row.platform.profiles.values_list("origin", flat=True)) == {"simulated"}

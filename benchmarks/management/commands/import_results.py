@@ -40,10 +40,6 @@ class Command(BaseCommand):
         except OSError as error:
             self.stdout.write(f"{path}: refused\n  error: {error.strerror}")
             return False
-        self.report(path, upload)
-        return upload.status == Upload.Status.ACCEPTED
-
-    def report(self, path: Path, upload: Upload) -> None:
         accepted = upload.status == Upload.Status.ACCEPTED
         count = upload.source.profiles.count() if upload.source else 0
         self.stdout.write(
@@ -53,3 +49,4 @@ class Command(BaseCommand):
             self.stdout.write(f"  error: {ArchiveProblem(error['member'], error['line'], error['reason'])}")
         for warning in upload.report.get("warnings", []):
             self.stdout.write(f"  warning: {warning}")
+        return accepted

@@ -60,18 +60,14 @@ def test_another_tarball_can_be_named(kit):
     assert "newest" not in said.err
 
 
-def test_the_pages_of_the_programs_are_printed(kit):
+def test_the_pages_of_the_programs_are_printed_or_that_of_the_upload_if_it_has_none(kit):
     programs = [{"name": "sort", "url": "https://mpet.example/programs/1/"}, {"name": "fft", "url": "https://x/2/"}]
-    with stand_in((201, ACCEPTED | {"programs": programs}, {})) as server:
-        said = upload(kit, server.url)
-    assert said.out.splitlines() == [
-        "sort on all machines, the fastest first: https://mpet.example/programs/1/",
-        "fft on all machines, the fastest first: https://x/2/",
-    ]
-
-
-def test_the_page_of_the_upload_where_it_holds_no_program(kit):
-    with stand_in((201, ACCEPTED | {"programs": []}, {})) as server:
+    answers = [(201, ACCEPTED | {"programs": some}, {}) for some in (programs, [])]
+    with stand_in(*answers) as server:
+        assert upload(kit, server.url).out.splitlines() == [
+            "sort on all machines, the fastest first: https://mpet.example/programs/1/",
+            "fft on all machines, the fastest first: https://x/2/",
+        ]
         assert upload(kit, server.url).out == f"Report: {server.url}/uploads/{UPLOAD}/\n"
 
 

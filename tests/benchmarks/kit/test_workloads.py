@@ -15,13 +15,6 @@ TINY = ("--n", "2", "--scale", "tiny", "--repeats", "1")
 PIPELINES = {"hog": 3, "sgm": 4, "kdtree": 2}  # applications of several sections
 
 
-def test_every_file_says_what_it_computes_what_it_stresses_and_why_it_is_here():
-    for source in SOURCES:
-        first = source.read_text().splitlines()[:3]
-        for line, start in zip(first, ("// computes: ", "// stresses: ", "// here because: "), strict=True):
-            assert line.startswith(start), f"{source.name}: {line}"
-
-
 def test_make_list_prints_it_by_the_names_that_workloads_takes(applications):
     listing = make("list", build="native")
     entries = re.findall(r"^(\w+(?: \w+)*)\n    computes: .*\n    stresses: .*\n    here because: .*$", listing, re.M)
