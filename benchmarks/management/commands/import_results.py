@@ -45,8 +45,8 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{path}: {f'{count} profiles, {upload.visibility}' if accepted else upload.get_status_display().lower()}"
         )
-        for error in upload.report.get("errors", []):
-            self.stdout.write(f"  error: {ArchiveProblem(error['member'], error['line'], error['reason'])}")
+        for problem in upload.report.get("errors", []):
+            self.stdout.write(f"  error: {ArchiveProblem(**problem)}")
         for warning in upload.report.get("warnings", []):
             self.stdout.write(f"  warning: {warning}")
         return accepted
