@@ -46,7 +46,7 @@ class Command(BaseCommand):
             f"{path}: {f'{count} profiles, {upload.visibility}' if accepted else upload.get_status_display().lower()}"
         )
         for problem in upload.report.get("errors", []):
-            self.stdout.write(f"  error: {ArchiveProblem(**problem)}")
+            self.stdout.write(f"  error: {ArchiveProblem(problem['member'], problem['line'], problem['reason'])}")
         for warning in upload.report.get("warnings", []):
             self.stdout.write(f"  warning: {warning}")
         return accepted
